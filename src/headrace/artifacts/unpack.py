@@ -1,0 +1,102 @@
+"""Unpack fetched archives once, beside the cache they came from."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from headrace.artifacts.fetch import disk_error
+from headrace.errors import FetchError, MachineError
+
+Extract = Callable[[Path, Path], None]
+
+
+def unpack(archive: Path, extract: Extract, cache_dir: Path) -> Path:
+    """Give the directory with an archive's content, unpacking it the first time.
+
+    The directory appears whole or not at all: it is filled under another name and
+    then renamed, so a crash in between leaves nothing that looks finished.
+    """
+    destination = cache_dir / "unpacked" / archive.name.partition(".tar")[0]
+    if destination.is_dir():
+        return destination
+    try:
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(
+            prefix="unpacking-", dir=destination.parent
+        ) as scratch:
+            content = Path(scratch) / "content"
+            content.mkdir()
+            extract(archive, content)
+            _open_for_reading(content)
+            try:
+                content.rename(destination)
+            except OSError:
+                # Another process was faster; its copy is as good as ours.
+                if not destination.is_dir():
+                    raise
+    except PermissionError as error:
+        raise MachineError(
+            "cache-not-writable",
+            "the cache directory cannot be written",
+            detail=str(error),
+            hint="make it writable, or set HEADRACE_CACHE_DIR to another one.",
+            where=str(cache_dir),
+        ) from error
+    except OSError as error:
+        raise disk_error(error, cache_dir) from error
+    return destination
+
+
+def _open_for_reading(directory: Path) -> None:
+    """Let the servers' account read what root may have unpacked under a tight umask."""
+    for root, _directories, files in os.walk(directory):
+        Path(root).chmod(0o755)
+        for name in files:
+            file = Path(root, name)
+            if not file.is_symlink():
+                file.chmod(0o755 if file.stat().st_mode & 0o100 else 0o644)
+
+
+def extract_tar(archive: Path, into: Path) -> None:
+    """Extract a tar archive; members that would leave the directory are refused."""
+    with archive.open("rb") as file:
+        _extract_tar_stream(file, into)
+
+
+def extract_tar_in_jar(archive: Path, into: Path) -> None:
+    """Extract the one ``.txz`` archive that a jar carries."""
+    with zipfile.ZipFile(archive) as jar:
+        name = next(n for n in jar.namelist() if n.endswith(".txz"))
+        with jar.open(name) as member:
+            _extract_tar_stream(member, into)
+
+
+def _extract_tar_stream(stream: IO[bytes], into: Path) -> None:
+    with tarfile.open(fileobj=stream) as tar:
+        tar.extractall(into, filter="data")
+
+
+def extract_program(suffix: str, name: str) -> Extract:
+    """Give a function that takes one program out of a jar, found by its suffix."""
+
+    def extract(archive: Path, into: Path) -> None:
+        with zipfile.ZipFile(archive) as jar:
+            members = [m for m in jar.namelist() if m.endswith(suffix)]
+            if not members:
+                raise FetchError(
+                    "artifact-incomplete",
+                    f"{archive.name} has no program for {suffix.lstrip('-')}",
+                )
+            target = into / name
+            with jar.open(members[0]) as source, target.open("wb") as program:
+                shutil.copyfileobj(source, program)
+            target.chmod(0o755)
+
+    return extract

@@ -1,0 +1,69 @@
+"""The command line's front door: global options, and errors as a user reads them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from headrace.cli import doctor, services
+from headrace.cli.output import talk
+from headrace.errors import HeadraceError
+
+app = typer.Typer(
+    name="headrace",
+    help="Stream processing for Python teams, on Spark.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.command()(services.up)
+app.command()(services.down)
+app.command()(services.status)
+app.command()(services.logs)
+app.command()(doctor.doctor)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"headrace {version('headrace')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _global_options(
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the whole trace of an error.")
+    ] = False,
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help="Show the version.",
+        ),
+    ] = False,
+) -> None:
+    if debug:
+        os.environ["HEADRACE_DEBUG"] = "1"
+
+
+def main() -> None:
+    """Run the command; exit with 0, 1 (an error), 2 (wrong use) or 130 (Ctrl-C)."""
+    try:
+        app(standalone_mode=True)
+    except HeadraceError as error:
+        if os.environ.get("HEADRACE_DEBUG"):
+            traceback.print_exc()
+        else:
+            talk().print(str(error), style="red", highlight=False, markup=False)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        talk().print("interrupted")
+        sys.exit(130)

@@ -1,0 +1,92 @@
+"""Kafka Connect with Debezium's PostgreSQL connector."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from headrace.services.ports import LOOPBACK
+from headrace.services.process import Command
+from headrace.services.service import (
+    NotReadyError,
+    Service,
+    Site,
+    class_path,
+    http_json,
+    java_command,
+    rolling_log,
+)
+
+
+class Connect(Service):
+    """One distributed worker; its connectors and offsets live in Kafka."""
+
+    name: ClassVar[str] = "connect"
+    needs: ClassVar[tuple[str, ...]] = ("kafka",)
+
+    def artifacts(self) -> tuple[str, ...]:
+        """Give the worker's and the connector's jars, one flat class path."""
+        return ("connect",)
+
+    def prepare(self, site: Site, process: str) -> None:
+        """Write the worker's properties."""
+        site.write(process, "log4j2.properties", rolling_log(process))
+        properties = _worker_properties(site)
+        site.write(
+            process,
+            "connect.properties",
+            "".join(f"{key}={value}\n" for key, value in properties.items()),
+        )
+
+    def command(self, site: Site, process: str) -> Command:
+        """Run the worker."""
+        return java_command(
+            site,
+            heap_mb=320,
+            options=["-Dlog4j2.configurationFile=log4j2.properties"],
+            run=[
+                *class_path(site.jars("connect")),
+                "org.apache.kafka.connect.cli.ConnectDistributed",
+                "connect.properties",
+            ],
+        )
+
+    def check(self, site: Site) -> None:
+        """Ask for the Kafka cluster it works on, and for its connectors."""
+        port = site.port(self.name)
+        worker = http_json(port, "/")
+        if worker["kafka_cluster_id"] != site.run.cluster_id:
+            raise NotReadyError("another worker answers")
+        http_json(port, "/connectors")
+
+    def address(self, site: Site) -> str:
+        """Give the address of the REST interface."""
+        return f"http://{LOOPBACK}:{site.port(self.name)}"
+
+
+def _worker_properties(site: Site) -> dict[str, object]:
+    replicas = min(site.brokers, 3)
+    converter = "org.apache.kafka.connect.json.JsonConverter"
+    return {
+        "bootstrap.servers": site.bootstrap,
+        "group.id": "headrace-connect",
+        "listeners": f"http://{LOOPBACK}:{site.port('connect')}",
+        "rest.advertised.host.name": LOOPBACK,
+        "key.converter": converter,
+        "key.converter.schemas.enable": "false",
+        "value.converter": converter,
+        "value.converter.schemas.enable": "false",
+        "config.storage.topic": "headrace.connect.configs",
+        "config.storage.replication.factor": replicas,
+        "offset.storage.topic": "headrace.connect.offsets",
+        "offset.storage.replication.factor": replicas,
+        "offset.storage.partitions": 4,
+        "status.storage.topic": "headrace.connect.status",
+        "status.storage.replication.factor": replicas,
+        "status.storage.partitions": 2,
+        "plugin.discovery": "service_load",
+        # Source records and their positions in one transaction.
+        "exactly.once.source.support": "enabled",
+        # There is one worker: after a restart nobody else is to be waited for.
+        "scheduled.rebalance.max.delay.ms": 0,
+        "offset.flush.interval.ms": 5000,
+    }

@@ -1,0 +1,92 @@
+"""Apicurio Registry: schemas, kept in the log itself, behind Confluent's API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import ClassVar
+
+from headrace.artifacts.unpack import extract_tar, unpack
+from headrace.services.ports import FREE_RANGE, LOOPBACK
+from headrace.services.process import Command
+from headrace.services.service import (
+    NotReadyError,
+    Service,
+    Site,
+    http_json,
+    java_command,
+)
+
+CONFLUENT_API = "/apis/ccompat/v7"
+
+
+class Registry(Service):
+    """The schema registry; evolution is checked backwards unless a user says not."""
+
+    name: ClassVar[str] = "registry"
+    needs: ClassVar[tuple[str, ...]] = ("kafka",)
+
+    def ports(self, process: str) -> Mapping[str, Iterable[int]]:
+        """Give it a port for clients and one for its management."""
+        return {process: FREE_RANGE, f"{process}-management": FREE_RANGE}
+
+    def artifacts(self) -> tuple[str, ...]:
+        """Give the application's archive."""
+        return ("registry",)
+
+    def prepare(self, site: Site, process: str) -> None:
+        """Write the application's properties."""
+        properties = {
+            "quarkus.http.host": LOOPBACK,
+            "quarkus.http.port": site.port(process),
+            "quarkus.management.host": LOOPBACK,
+            "quarkus.management.port": site.port(f"{process}-management"),
+            "quarkus.log.file.enable": "false",
+            "apicurio.storage.kind": "kafkasql",
+            "apicurio.kafkasql.bootstrap.servers": site.bootstrap,
+            "apicurio.kafkasql.topic": "headrace.registry.journal",
+            "apicurio.kafkasql.snapshots.topic": "headrace.registry.snapshots",
+            "apicurio.events.kafka.topic": "headrace.registry.events",
+        }
+        site.write(
+            process,
+            "application.properties",
+            "".join(f"{key}={value}\n" for key, value in properties.items()),
+        )
+
+    def command(self, site: Site, process: str) -> Command:
+        """Run the application's jar."""
+        configuration = site.run_directory.path / process / "application.properties"
+        return java_command(
+            site,
+            heap_mb=256,
+            options=[
+                "-XX:TieredStopAtLevel=1",
+                f"-Dquarkus.config.locations={configuration}",
+            ],
+            run=["-jar", _runner(site)],
+        )
+
+    def check(self, site: Site) -> None:
+        """List the subjects."""
+        if not site.process(self.name).listens_on(site.port(self.name)):
+            raise NotReadyError("it does not listen yet")
+        http_json(site.port(self.name), f"{CONFLUENT_API}/subjects")
+
+    def settle(self, site: Site) -> None:
+        """Check new schemas against old ones, unless another rule was chosen."""
+        port = site.port(self.name)
+        chosen = http_json(port, f"{CONFLUENT_API}/config")["compatibilityLevel"]
+        if chosen == "NONE":
+            body = {"compatibility": "BACKWARD"}
+            http_json(port, f"{CONFLUENT_API}/config", body=body, method="PUT")
+
+    def address(self, site: Site) -> str:
+        """Give the address of Confluent's API."""
+        return f"http://{LOOPBACK}:{site.port(self.name)}{CONFLUENT_API}"
+
+
+def _runner(site: Site) -> Path:
+    (archive,) = site.jars("registry")
+    directory = unpack(archive, extract_tar, site.settings.cache_dir)
+    return next(directory.glob("*-runner.jar"))
