@@ -7,6 +7,7 @@ from headrace.errors import (
     MachineError,
     ServiceError,
     SettingsError,
+    StepError,
 )
 
 __all__ = [
@@ -16,4 +17,5 @@ __all__ = [
     "MachineError",
     "ServiceError",
     "SettingsError",
+    "StepError",
 ]

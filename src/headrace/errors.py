@@ -5,7 +5,8 @@
     ├── MachineError      something this machine lacks: Java, disk, permission
     ├── FetchError        an artifact that could not be had, or is not the locked one
     ├── ServiceError      a server that did not start, stopped, or is not ours
-    └── LogError          a topic, group or offset that is not as expected
+    ├── LogError          a topic, group or offset that is not as expected
+    └── StepError         a step of a pipeline that cannot be planned
 
 Each error has a slug, and each slug a page in ``docs/errors``.
 """
@@ -74,3 +75,7 @@ class ServiceError(HeadraceError):
 
 class LogError(HeadraceError):
     """A topic, group or offset that is not as expected."""
+
+
+class StepError(HeadraceError):
+    """A step of a pipeline that cannot be planned."""

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import shutil
-import tempfile
-import time
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from headrace.artifacts.lock import Artifact, locked
 from headrace.artifacts.mirrors import remote_repository
 from headrace.artifacts.progress import fetch_progress
-from headrace.errors import FetchError, MachineError
+from headrace.artifacts.storage import cache_errors_named, make_open, scratch
+from headrace.errors import FetchError
 from headrace.settings import Settings, load_settings
 
 _PARALLEL = 8
 _ATTEMPTS = 3
+_RETRY_SECONDS = 0.5
 _TIMEOUT_SECONDS = 60
 
 Advance = Callable[[int], None]
@@ -61,12 +62,13 @@ class Cache:
     def paths(self, artifacts: Sequence[Artifact]) -> list[Path]:
         """Give the verified files of the artifacts, in their order."""
         wanted = list(dict.fromkeys(artifacts))
-        # Hashing runs outside Python's lock, so a warm start uses every core.
-        with ThreadPoolExecutor(_PARALLEL) as pool:
-            present = pool.map(self._is_present, wanted)
+        with cache_errors_named(self.directory):
+            # Hashing runs outside Python's lock, so a warm start uses every core.
+            with ThreadPoolExecutor(_PARALLEL) as pool:
+                present = list(pool.map(self._is_present, wanted))
             missing = [a for a, here in zip(wanted, present, strict=True) if not here]
-        if missing:
-            self._fetch_all(missing)
+            if missing:
+                self._fetch_all(missing)
         return [self.path(artifact) for artifact in wanted]
 
     def _is_present(self, artifact: Artifact) -> bool:
@@ -74,34 +76,38 @@ class Cache:
         return path.is_file() and matches(path, artifact)
 
     def _fetch_all(self, missing: Sequence[Artifact]) -> None:
+        halt = threading.Event()
         with (
-            self._staging() as staging,
+            # Beside the cache, so that a finished file moves in whole.
+            scratch(self.directory, "fetching") as staging,
             fetch_progress(len(missing), sum(a.size for a in missing)) as advance,
             ThreadPoolExecutor(_PARALLEL) as pool,
         ):
             # Asked for once, before the threads: a mirror is one decision.
-            remote = remote_repository(self._mirror)
+            download = _Download(remote_repository(self._mirror), advance, halt)
             tasks = [
-                pool.submit(self._fetch_one, a, remote, staging / str(i), advance)
+                pool.submit(self._fetch_one, a, download, staging / str(i))
                 for i, a in enumerate(missing)
             ]
             try:
                 for task in tasks:
                     task.result()
             except BaseException:
+                # What still runs would be thrown away, so nobody waits for it.
+                halt.set()
                 pool.shutdown(cancel_futures=True)
                 raise
 
     def _fetch_one(
-        self, artifact: Artifact, remote: str, staging: Path, advance: Advance
+        self, artifact: Artifact, download: _Download, staging: Path
     ) -> None:
         local = self._local_maven / artifact.path
         if local.is_file() and matches(local, artifact):
             staging.mkdir()
             fetched = Path(shutil.copy(local, staging))
-            advance(artifact.size)
+            download.advance(artifact.size)
         else:
-            fetched = _download(artifact, remote, staging, advance)
+            fetched = download(artifact, staging)
             if not matches(fetched, artifact):
                 raise FetchError(
                     "hash-mismatch",
@@ -112,29 +118,9 @@ class Cache:
                     "mirror in use.",
                 )
         destination = self.path(artifact)
-        destination.parent.mkdir(parents=True, exist_ok=True)
+        make_open(destination.parent)
         fetched.chmod(0o644)
         fetched.replace(destination)
-
-    @contextmanager
-    def _staging(self) -> Iterator[Path]:
-        """Give a directory beside the cache, so that a finished file moves in whole."""
-        try:
-            self.directory.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(
-                prefix="fetching-", dir=self.directory
-            ) as name:
-                yield Path(name)
-        except PermissionError as error:
-            raise MachineError(
-                "cache-not-writable",
-                "the cache directory cannot be written",
-                detail=str(error),
-                hint="make it writable, or set HEADRACE_CACHE_DIR to another one.",
-                where=str(self.directory),
-            ) from error
-        except OSError as error:
-            raise disk_error(error, self.directory) from error
 
 
 def sha256(path: Path) -> str:
@@ -148,59 +134,68 @@ def matches(path: Path, artifact: Artifact) -> bool:
     return path.stat().st_size == artifact.size and sha256(path) == artifact.sha256
 
 
-def disk_error(error: OSError, directory: Path) -> OSError | MachineError:
-    """Name the error if the disk is full; other errors stay what they are."""
-    if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
-        return error
-    return MachineError(
-        "disk-full",
-        "there is no space left on the disk",
-        detail=str(error),
-        hint="free some space, or choose a directory on another disk.",
-        where=str(directory),
-    )
+@dataclass(frozen=True)
+class _Download:
+    """How one run of downloads goes: from where, who is told, and when to halt."""
 
+    remote: str
+    advance: Advance
+    halt: threading.Event
 
-def _download(artifact: Artifact, remote: str, staging: Path, advance: Advance) -> Path:
-    """Have the resolver download one artifact into a directory of its own."""
-    import requests  # noqa: PLC0415 - a warm start never needs the network
-    from jgo.maven import MavenContext, PythonResolver  # noqa: PLC0415
+    def __call__(self, artifact: Artifact, staging: Path) -> Path:
+        """Have the resolver download an artifact into a directory of its own."""
+        import requests  # noqa: PLC0415 - a warm start never needs the network
 
-    group, name, version, classifier, packaging = artifact.parts
-    problem: Exception
-    for attempt in range(_ATTEMPTS):
-        count = _Counter(advance)
+        problem: Exception
+        for attempt in range(_ATTEMPTS):
+            counter = _Counter(self.advance, self.halt)
+            try:
+                return self._attempt(artifact, staging / str(attempt), counter)
+            # The resolver says RuntimeError when a repository does not have the file.
+            except (requests.RequestException, RuntimeError) as error:
+                problem = error
+                counter.take_back()
+                if attempt + 1 < _ATTEMPTS and self.halt.wait(
+                    _RETRY_SECONDS * 2**attempt
+                ):
+                    break
+        raise FetchError(
+            "download-failed",
+            f"{artifact.coordinate} could not be downloaded",
+            detail=f"{_ATTEMPTS} attempts; the last one: {problem}",
+            hint="check the network; behind a proxy or a mirror, set "
+            "HEADRACE_MAVEN_MIRROR or ~/.m2/settings.xml.",
+        ) from problem
+
+    def _attempt(self, artifact: Artifact, into: Path, counter: _Counter) -> Path:
+        from jgo.maven import MavenContext, PythonResolver  # noqa: PLC0415
+
+        group, name, version, classifier, packaging = artifact.parts
         context = MavenContext(
-            resolver=PythonResolver(progress_callback=count.watch),
-            repo_cache=staging / str(attempt),
-            remote_repos={"remote": remote},
+            resolver=PythonResolver(progress_callback=counter.watch),
+            repo_cache=into,
+            remote_repos={"remote": self.remote},
             timeout=_TIMEOUT_SECONDS,
         )
         component = context.project(group, name).at_version(version)
         wanted = component.artifact(classifier=classifier, packaging=packaging)
-        try:
+        # The resolver stumbles over an empty checksum beside a file it has; the
+        # lock's own hash is what decides.
+        with suppress(IndexError):
             context.resolver.download(wanted)
-            return context.repo_cache / Path(artifact.path)
-        # The resolver says RuntimeError when a repository does not have the file.
-        except (requests.RequestException, RuntimeError) as error:
-            problem = error
-            count.take_back()
-            if attempt + 1 < _ATTEMPTS:
-                time.sleep(0.5 * 2**attempt)
-    raise FetchError(
-        "download-failed",
-        f"{artifact.coordinate} could not be downloaded",
-        detail=f"{_ATTEMPTS} attempts; the last one: {problem}",
-        hint="check the network; behind a proxy or a mirror, set "
-        "HEADRACE_MAVEN_MIRROR or ~/.m2/settings.xml.",
-    ) from problem
+        return into / Path(artifact.path)
+
+
+class _HaltedError(Exception):
+    """The downloads are no longer wanted."""
 
 
 class _Counter:
     """Counts one download's bytes, so that a failed attempt can be taken back."""
 
-    def __init__(self, advance: Advance) -> None:
+    def __init__(self, advance: Advance, halt: threading.Event) -> None:
         self._advance = advance
+        self._halt = halt
         self._bytes = 0
 
     @contextmanager
@@ -208,6 +203,8 @@ class _Counter:
         yield self._count
 
     def _count(self, size: int) -> None:
+        if self._halt.is_set():
+            raise _HaltedError
         self._bytes += size
         self._advance(size)
 

@@ -21,9 +21,12 @@ def remote_repository(mirror: str | None, maven_settings: Path | None = None) ->
         return mirror.rstrip("/")
     user_settings = maven_settings or Path.home() / ".m2" / "settings.xml"
     if user_settings.is_file():
-        for mirror_of, url in _mirrors(user_settings):
-            if _covers_central(mirror_of):
-                return url.rstrip("/")
+        mirrors = _mirrors(user_settings)
+        # As in Maven: a mirror of this very repository wins over any pattern.
+        named = [url for mirror_of, url in mirrors if mirror_of == CENTRAL]
+        others = [url for mirror_of, url in mirrors if _covers_central(mirror_of)]
+        for url in named + others:
+            return url.rstrip("/")
     # The resolver knows Maven Central's address; nothing of ours spells it out.
     from jgo.constants import MAVEN_CENTRAL_URL  # noqa: PLC0415
 

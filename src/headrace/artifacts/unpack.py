@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import tarfile
-import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-from headrace.artifacts.fetch import disk_error
-from headrace.errors import FetchError, MachineError
+from headrace.artifacts.storage import cache_errors_named, scratch
+from headrace.errors import FetchError
 
 Extract = Callable[[Path, Path], None]
 
@@ -26,31 +25,20 @@ def unpack(archive: Path, extract: Extract, cache_dir: Path) -> Path:
     destination = cache_dir / "unpacked" / archive.name.partition(".tar")[0]
     if destination.is_dir():
         return destination
-    try:
-        destination.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(
-            prefix="unpacking-", dir=destination.parent
-        ) as scratch:
-            content = Path(scratch) / "content"
-            content.mkdir()
-            extract(archive, content)
-            _open_for_reading(content)
-            try:
-                content.rename(destination)
-            except OSError:
-                # Another process was faster; its copy is as good as ours.
-                if not destination.is_dir():
-                    raise
-    except PermissionError as error:
-        raise MachineError(
-            "cache-not-writable",
-            "the cache directory cannot be written",
-            detail=str(error),
-            hint="make it writable, or set HEADRACE_CACHE_DIR to another one.",
-            where=str(cache_dir),
-        ) from error
-    except OSError as error:
-        raise disk_error(error, cache_dir) from error
+    with (
+        cache_errors_named(cache_dir),
+        scratch(destination.parent, "unpacking") as directory,
+    ):
+        content = directory / "content"
+        content.mkdir()
+        extract(archive, content)
+        _open_for_reading(content)
+        try:
+            content.rename(destination)
+        except OSError:
+            # Another process was faster; its copy is as good as ours.
+            if not destination.is_dir():
+                raise
     return destination
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +12,6 @@ from confluent_kafka.admin import AdminClient
 from headrace.errors import LogError
 
 _SECONDS = 10.0
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -31,8 +28,8 @@ def client_settings(bootstrap: str) -> dict[str, Any]:
     return {
         "bootstrap.servers": bootstrap,
         "client.id": "headrace",
-        # librdkafka writes to stderr by itself unless it is given a logger.
-        "logger": _log,
+        # librdkafka writes to stderr by itself; what matters comes as an error.
+        "log_level": 0,
         "reconnect.backoff.max.ms": 1000,
         "broker.address.family": "v4",
     }

@@ -7,7 +7,7 @@ import os
 import shutil
 from pathlib import Path
 
-from headrace.artifacts.fetch import disk_error
+from headrace.artifacts.storage import disk_error
 
 NEEDED_BYTES = 256 * 2**20
 """What the first start of all servers writes, twice over: Kafka's indexes alone

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from headrace.artifacts.fetch import disk_error
+from headrace.artifacts.storage import disk_error
 from headrace.errors import MachineError, ServiceError
 from headrace.services.account import Account, service_account
 from headrace.settings import Settings, project_file

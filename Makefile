@@ -1,0 +1,54 @@
+# The whole set-up happens inside `make demo` and `make test`.
+PYTHON ?= python3
+SECONDS ?=
+BIN := .venv/bin
+OPERATORS := src/headrace/_spark/operators.jar
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
+
+demo: ready ## run the log live; SECONDS=20 ends it by itself
+	$(BIN)/python examples/the_log $(if $(SECONDS),--seconds $(SECONDS))
+
+test: ready lint ## run every test
+	$(BIN)/pytest
+
+ready: .venv/ready $(OPERATORS) ## make the environment and the Java operators
+
+lint: .venv/ready ## check style and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+format: .venv/ready ## format the Python code
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+unit: ready ## run the tests that need no server and no JVM
+	$(BIN)/pytest tests/unit tests/house
+
+spark: ready ## run the tests on a Spark session
+	$(BIN)/pytest tests/spark
+
+system: ready ## run the tests on the real servers
+	$(BIN)/pytest tests/system
+
+wheel: ready ## build the wheel into dist/
+	$(BIN)/uv build --wheel --no-build-isolation --python $(BIN)/python
+
+lock: .venv/ready ## resolve the Python and artifact locks anew
+	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-header --group dev -o requirements.lock pyproject.toml
+	$(BIN)/python scripts/lock_artifacts.py
+
+clean: ## remove the environment and everything built
+	rm -rf .venv dist build $(OPERATORS) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+.venv/ready: requirements.lock pyproject.toml scripts/ready.sh
+	@PYTHON="$(PYTHON)" sh scripts/ready.sh
+	@touch $@
+
+$(OPERATORS): $(shell find jvm -name '*.java') jvm/hatch_build.py .venv/ready
+	$(BIN)/python jvm/hatch_build.py
+
+.PHONY: help demo test ready lint format unit spark system wheel lock clean

@@ -1,0 +1,145 @@
+"""Compile the keyed operators into the jar that ships inside the wheel.
+
+Hatchling calls this while it builds a wheel, an editable one too. To rebuild the
+jar alone after a change in ``jvm/src``::
+
+    python jvm/hatch_build.py
+
+The compiler is the JDK's own ``javac`` and the class path is the jars PySpark
+carries, so the operators are checked against exactly the Spark they will run in.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.config import BuilderConfig
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+SOURCES = Path(__file__).resolve().parent / "src"
+JAR = "src/headrace/_spark/operators.jar"
+
+# The oldest time a zip file can hold: the jar depends on its sources alone.
+TIMESTAMP = (1980, 1, 1, 0, 0, 0)
+MANIFEST = "META-INF/MANIFEST.MF"
+
+
+class JarBuildError(Exception):
+    """The jar could not be built; the message says what to do about it."""
+
+
+class OperatorsJar(BuildHookInterface[BuilderConfig]):
+    """Build the jar before hatchling collects the wheel's files."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Build the jar and name it as an artifact, as git ignores it."""
+        try:
+            build_jar(Path(self.root) / JAR)
+        except JarBuildError as error:
+            self.app.abort(str(error))
+        build_data["artifacts"].append("/" + JAR)
+
+
+def build_jar(jar: Path, sources: Path = SOURCES) -> None:
+    """Compile every class below `sources` and pack the result as `jar`.
+
+    Raises:
+        JarBuildError: There is no compiler or no PySpark, or the sources do not
+            compile without a warning.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        classes = Path(scratch)
+        compile_classes(sources, classes)
+        # A running JVM may have the old jar open. Moving a new file into its place
+        # leaves the old one readable; writing into it would not.
+        fresh = jar.with_name(f"{jar.stem}.{os.getpid()}.jar")
+        pack(classes, fresh)
+        fresh.replace(jar)
+
+
+def compile_classes(sources: Path, classes: Path) -> None:
+    """Run javac over `sources`, with every warning an error."""
+    command = [
+        find_javac(),
+        *("--release", "17", "-encoding", "UTF-8", "-proc:none"),
+        # Some of PySpark's jars name others in their manifests that it leaves out,
+        # hence no warnings about the class path itself.
+        *("-Xlint:all,-path", "-Werror"),
+        *("-classpath", str(pyspark_jars() / "*")),
+        *("-d", str(classes)),
+        *sorted(str(source) for source in sources.rglob("*.java")),
+    ]
+    result = subprocess.run(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if result.returncode:
+        raise JarBuildError(f"the operators do not compile:\n{result.stdout}")
+
+
+def pack(classes: Path, jar: Path) -> None:
+    """Write a jar that is the same, byte for byte, for the same classes."""
+    files = {
+        path.relative_to(classes).as_posix(): path.read_bytes()
+        for path in classes.rglob("*.class")
+    }
+    # Stored, not deflated: compressors differ between machines, and the wheel
+    # around the jar is compressed anyway.
+    with zipfile.ZipFile(jar, "w", zipfile.ZIP_STORED) as archive:
+        # Java reads the manifest only if it comes first.
+        archive.writestr(_entry(MANIFEST), b"Manifest-Version: 1.0\r\n\r\n")
+        for name in sorted(files):
+            archive.writestr(_entry(name), files[name])
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, TIMESTAMP)
+    entry.create_system = 3
+    entry.external_attr = 0o644 << 16
+    return entry
+
+
+def find_javac() -> str:
+    """Give the compiler of ``JAVA_HOME``, or else the one on the path."""
+    home = os.environ.get("JAVA_HOME")
+    found = (home and shutil.which("javac", path=Path(home, "bin"))) or shutil.which(
+        "javac"
+    )
+    if not found:
+        raise JarBuildError(
+            "javac is missing: building headrace from its sources needs a JDK, 17 or "
+            "newer.\nInstall one (Debian: openjdk-17-jdk-headless, macOS: brew install "
+            "openjdk@17), or set JAVA_HOME to one. A JRE is not enough.\nInstalling "
+            "the released wheel needs no compiler."
+        )
+    return found
+
+
+def pyspark_jars() -> Path:
+    """Give the directory of jars inside the installed PySpark."""
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        raise JarBuildError(
+            "pyspark is missing: the operators are compiled against the jars it "
+            "carries. Install the pyspark that pyproject.toml names under "
+            "[build-system], or build with build isolation."
+        )
+    return Path(spec.origin).parent / "jars"
+
+
+if __name__ == "__main__":
+    try:
+        build_jar(SOURCES.parent.parent / JAR)
+    except JarBuildError as failure:
+        sys.exit(str(failure))

@@ -1,0 +1,193 @@
+"""Start Spark with the settings that headrace's guarantees rest on."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyspark
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark import SparkContext
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from headrace._spark.bridge import operators_jar
+from headrace._spark.versions import require_supported
+from headrace.artifacts import fetch, find_java
+from headrace.errors import MachineError, SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+_LOGGING = Path(__file__).with_name("log4j2.properties")
+
+_STATE_STORE = "spark.sql.streaming.stateStore"
+
+_SETTINGS = {
+    # transformWithState keeps its state in RocksDB only, and the changelog makes a
+    # commit as large as what changed instead of as large as the state.
+    f"{_STATE_STORE}.providerClass": "org.apache.spark.sql.execution.streaming.state."
+    "RocksDBStateStoreProvider",
+    f"{_STATE_STORE}.rocksdb.changelogCheckpointing.enabled": "true",
+    # Version 2 gives each state file an id of its own, so a task that was run twice
+    # cannot replace the file of the one that was committed.
+    f"{_STATE_STORE}.checkpointFormatVersion": "2",
+    # Frozen into a checkpoint by its first batch. Spark's 200 would be 200 state
+    # stores for each operator on a laptop.
+    "spark.sql.shuffle.partitions": "4",
+    # A reused exchange is a leaf to Spark's watermark propagation: each operator
+    # above it would see a watermark of 0 for ever.
+    "spark.sql.exchange.reuse": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+_MASTER = re.compile(r"local(\[.+\])?|spark://.+|k8s://.+|yarn")
+
+_LOOPBACK = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+}
+
+
+def session(
+    name: str,
+    *,
+    master: str = "local[2]",
+    config: Mapping[str, str] | None = None,
+    jars: Sequence[Path] | None = None,
+    log_level: str = "error",
+) -> SparkSession:
+    """Give a Spark session that holds the operators and the Kafka connector.
+
+    A process has one session. Where it runs already, on the same master, it is
+    returned, and of `config` only what Spark lets change at any time takes effect.
+
+    Args:
+        name: The application's name, as a cluster shows it.
+        master: Where to run, as Spark writes it.
+        config: Spark settings to add, or to set differently. Jars, class path and
+            Java options are added to headrace's own and do not replace them.
+        jars: The jars to load beside the operators: the locked Kafka connector,
+            fetched when it is not there yet, unless given.
+        log_level: What of the JVM's log goes to standard error.
+
+    Raises:
+        MachineError: [java-missing], [java-too-old], [java-too-new],
+            [operators-jar-missing], [spark-version-unsupported] this machine lacks
+            a part; [spark-start-failed] Spark has stopped while starting.
+        SettingsError: [master-unknown] `master` is not one of Spark's;
+            [session-already-running] this process has a session elsewhere.
+        FetchError: The connector could not be had.
+    """
+    require_supported(pyspark.__version__)
+    settings = spark_settings(master, jars=jars, config=config)
+    _require_no_other(master)
+    java = find_java()
+    builder = SparkSession.builder.appName(name).master(master)
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    try:
+        with _environment(java.home, local=_is_local(master)):
+            spark = builder.getOrCreate()
+    except (Py4JError, PySparkException) as error:
+        raise _start_failed(error, master) from error
+    spark.sparkContext.setLogLevel(log_level.upper())
+    return spark
+
+
+def spark_settings(
+    master: str,
+    *,
+    config: Mapping[str, str] | None = None,
+    jars: Sequence[Path] | None = None,
+) -> dict[str, str]:
+    """Give the Spark settings of a session, without starting one.
+
+    The arguments are those of `session`.
+
+    Raises:
+        SettingsError: [master-unknown] `master` is not one of Spark's.
+        MachineError: [operators-jar-missing] the operators are not built.
+        FetchError: The connector could not be had.
+    """
+    if not _MASTER.fullmatch(master):
+        raise SettingsError(
+            "master-unknown",
+            f'Spark has no master "{master}"',
+            hint="give local[2], local[*], spark://host:port, k8s://host:port or yarn.",
+        )
+    own = operators_jar()
+    if jars is None:
+        jars = fetch("spark-kafka")
+    settings = _SETTINGS | (_LOOPBACK if _is_local(master) else {})
+    settings |= config or {}
+
+    def extend(key: str, separator: str, *values: str) -> None:
+        given = filter(None, [settings.get(key)])
+        settings[key] = separator.join([*values, *given])
+
+    extend("spark.jars", ",", *(path.absolute().as_uri() for path in (own, *jars)))
+    # What spark.jars brings is seen by threads that carry spark-submit's class loader;
+    # the class path is seen by all.
+    extend("spark.driver.extraClassPath", os.pathsep, str(own))
+    options = [f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"]
+    java_options = "spark.driver.extraJavaOptions"
+    if not re.search(r"-XX:\+Use\w+GC\b", settings.get(java_options, "")):
+        # Batches ask for throughput, not for short pauses.
+        options.append("-XX:+UseParallelGC")
+    extend(java_options, " ", *options)
+    return settings
+
+
+def _is_local(master: str) -> bool:
+    return master.startswith("local")
+
+
+def _require_no_other(master: str) -> None:
+    # Not getActiveSession(), which knows the calling thread's session alone.
+    running = SparkContext._active_spark_context
+    if running and running.master != master:
+        raise SettingsError(
+            "session-already-running",
+            f"this process has a Spark session on {running.master}",
+            detail=f"a process has one session, and {master} is asked for.",
+            hint="stop the running one first, or start another process.",
+        )
+
+
+@contextmanager
+def _environment(java_home: Path, *, local: bool) -> Iterator[None]:
+    """Set what Spark reads from the environment while it starts, and only then."""
+    wanted = {"JAVA_HOME": str(java_home), "PYSPARK_PYTHON": sys.executable}
+    # Without PYSPARK_PYTHON, Python workers run the first python3 on the path, which
+    # has none of our packages. On a cluster the user knows better where Python is.
+    if not local and "PYSPARK_PYTHON" in os.environ:
+        del wanted["PYSPARK_PYTHON"]
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _start_failed(error: Exception, master: str) -> MachineError:
+    reason = getattr(error, "java_exception", None) or error
+    return MachineError(
+        "spark-start-failed",
+        "Spark has stopped while starting",
+        detail=str(reason).splitlines()[0],
+        hint="the lines above come from the JVM and name the cause; often it is a "
+        "setting in `config`, the master's address, or too little memory.",
+        where=f"master {master}",
+    )

@@ -1,0 +1,102 @@
+"""Topics: made on purpose, described as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from headrace.errors import LogError
+from headrace.log.offsets import end_offsets
+from headrace.log.patience import patiently
+
+_SECONDS = 30.0
+_PROPAGATION_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Partition:
+    """One partition of a topic: which broker leads it, which hold a live copy."""
+
+    number: int
+    leader: int | None
+    in_sync: tuple[int, ...]
+
+
+def create_topic(
+    admin: AdminClient,
+    name: str,
+    *,
+    partitions: int,
+    replicas: int | None = None,
+    config: Mapping[str, str] | None = None,
+) -> None:
+    """Make a topic, and return once it can be written and read.
+
+    Args:
+        admin: A client of the cluster, from `administer`.
+        name: The topic's name.
+        partitions: How many partitions; keys are spread over them.
+        replicas: How many brokers hold each one; by default the cluster's choice.
+        config: Topic settings as Kafka names them, such as ``retention.ms``.
+
+    Raises:
+        LogError: [topic-exists] there is one already;
+            [topic-refused] the cluster says no, and why.
+    """
+    copies = -1 if replicas is None else replicas
+    wanted = NewTopic(name, partitions, copies, config=dict(config or {}))
+    try:
+        admin.create_topics([wanted], operation_timeout=_SECONDS)[name].result()
+    except KafkaException as error:
+        cause: KafkaError = error.args[0]
+        if cause.code() == KafkaError.TOPIC_ALREADY_EXISTS:
+            raise LogError(
+                "topic-exists",
+                f'there is a topic "{name}" already',
+                hint="use it, or choose another name.",
+            ) from error
+        raise LogError(
+            "topic-refused",
+            f'the cluster does not make topic "{name}"',
+            detail=cause.str(),
+        ) from error
+    # The controller answers before the brokers know, so a client that starts at
+    # once could be told that there is no such topic. Their leaders answer this:
+    end_offsets(admin, name, range(partitions))
+
+
+def describe_topic(admin: AdminClient, name: str) -> list[Partition]:
+    """Give a topic's partitions in order.
+
+    A topic that was made a moment ago may be unknown to some brokers still, so
+    it is asked for again before it counts as missing.
+
+    Raises:
+        LogError: [topic-missing] there is no such topic.
+    """
+    unknown = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART})
+    topic = TopicCollection([name])
+    try:
+        found = patiently(
+            lambda: admin.describe_topics(topic)[name].result(_SECONDS),
+            seconds=_PROPAGATION_SECONDS,
+            also=unknown,
+        )
+    except KafkaException as error:
+        raise LogError(
+            "topic-missing",
+            f'there is no topic "{name}"',
+            detail=error.args[0].str(),
+            hint="topics are made on purpose: a misspelt name does not make one.",
+        ) from error
+    return [
+        Partition(
+            number=partition.id,
+            leader=partition.leader.id if partition.leader else None,
+            in_sync=tuple(sorted(broker.id for broker in partition.isr)),
+        )
+        for partition in sorted(found.partitions, key=lambda p: p.id)
+    ]
