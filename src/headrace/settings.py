@@ -15,6 +15,7 @@ from pydantic_settings import (
     SettingsConfigDict,
     TomlConfigSettingsSource,
 )
+from pydantic_settings import SettingsError as UnparsableError
 
 from headrace.errors import SettingsError
 
@@ -41,6 +42,11 @@ def _absolute(path: Path) -> Path:
     return path.expanduser().absolute()
 
 
+def _named_as_processes(ports: dict[str, int]) -> dict[str, int]:
+    """Let ``HEADRACE_PORTS__KAFKA_1`` name kafka-1: shells allow no dash there."""
+    return {name.replace("_", "-"): port for name, port in ports.items()}
+
+
 Directory = Annotated[Path, AfterValidator(_absolute)]
 Port = Annotated[int, Field(ge=1, le=65535)]
 
@@ -49,13 +55,14 @@ class Settings(BaseSettings):
     """What a user may choose; every field has a default that works.
 
     Example:
-        >>> load_settings(ports={"kafka": 9092}).ports
-        {'kafka': 9092}
+        >>> load_settings(ports={"kafka-1": 9092}).ports
+        {'kafka-1': 9092}
     """
 
     model_config = SettingsConfigDict(
         env_prefix="HEADRACE_",
         env_nested_delimiter="__",
+        env_ignore_empty=True,
         extra="forbid",
         frozen=True,
         validate_default=True,
@@ -77,10 +84,15 @@ class Settings(BaseSettings):
         pattern=r"^https?://",
         description="a Maven repository to fetch from, instead of Maven Central",
     )
+    bootstrap: str | None = Field(
+        default=None,
+        pattern=r"^[^\s,:]+:[0-9]{1,5}(,[^\s,:]+:[0-9]{1,5})*$",
+        description="the Kafka to use, instead of the one that `headrace up` starts",
+    )
     service_user: str = Field(
         default="nobody", description="the account that runs the servers under root"
     )
-    ports: dict[str, Port] = Field(
+    ports: Annotated[dict[str, Port], AfterValidator(_named_as_processes)] = Field(
         default_factory=dict, description="fixed ports by process; others are free ones"
     )
 
@@ -94,10 +106,21 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Order the sources; ``.env`` files are not read: they surprise."""
-        files = [user_file(), project_file()]
-        existing = [file for file in files if file is not None and file.is_file()]
-        toml = TomlConfigSettingsSource(settings_cls, toml_file=existing)
-        return init_settings, env_settings, toml
+        files = (project_file(), user_file())
+        tomls = [_read(settings_cls, file) for file in files if file and file.is_file()]
+        return init_settings, env_settings, *tomls
+
+
+def _read(settings_cls: type[BaseSettings], file: Path) -> TomlConfigSettingsSource:
+    try:
+        return TomlConfigSettingsSource(settings_cls, toml_file=file)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise SettingsError(
+            "settings-unreadable",
+            "a settings file cannot be read as TOML",
+            detail=str(error),
+            where=str(file),
+        ) from error
 
 
 def user_file() -> Path:
@@ -124,20 +147,21 @@ def load_settings(**flags: Any) -> Settings:
     given = {name: value for name, value in flags.items() if value is not None}
     try:
         return Settings(**given)
-    except tomllib.TOMLDecodeError as error:
-        raise SettingsError(
-            "settings-unreadable",
-            "a settings file is not TOML",
-            detail=str(error),
-            where=", ".join(map(str, filter(None, (project_file(), user_file())))),
-        ) from error
+    except UnparsableError as error:
+        raise _rejected(str(error).lower(), None) from error
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
-        known = ", ".join(sorted(Settings.model_fields))
-        raise SettingsError(
-            "setting-rejected",
-            f'setting "{name}" cannot be used: {first["msg"].lower()}',
-            detail=f"the value was {first['input']!r}.",
-            hint=f"the settings are: {known}.",
-        ) from error
+        fact = f'setting "{name}" cannot be used: {first["msg"].lower()}'
+        raise _rejected(fact, first["input"]) from error
+
+
+def _rejected(fact: str, value: object) -> SettingsError:
+    # An address may hold a password, so it is not repeated.
+    shown = value is not None and "://" not in str(value)
+    return SettingsError(
+        "setting-rejected",
+        fact,
+        detail=f"the value was {value!r}." if shown else None,
+        hint=f"the settings are: {', '.join(sorted(Settings.model_fields))}.",
+    )

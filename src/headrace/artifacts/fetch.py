@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -162,7 +163,7 @@ class _Download:
         raise FetchError(
             "download-failed",
             f"{artifact.coordinate} could not be downloaded",
-            detail=f"{_ATTEMPTS} attempts; the last one: {problem}",
+            detail=f"{_ATTEMPTS} attempts; the last one: {_without_secrets(problem)}",
             hint="check the network; behind a proxy or a mirror, set "
             "HEADRACE_MAVEN_MIRROR or ~/.m2/settings.xml.",
         ) from problem
@@ -188,6 +189,11 @@ class _Download:
 
 class _HaltedError(Exception):
     """The downloads are no longer wanted."""
+
+
+def _without_secrets(problem: Exception) -> str:
+    """Give an error's text without the user and password of a mirror's address."""
+    return re.sub(r"//[^/@\s]*@", "//", str(problem))
 
 
 class _Counter:

@@ -25,8 +25,8 @@ def remote_repository(mirror: str | None, maven_settings: Path | None = None) ->
         # As in Maven: a mirror of this very repository wins over any pattern.
         named = [url for mirror_of, url in mirrors if mirror_of == CENTRAL]
         others = [url for mirror_of, url in mirrors if _covers_central(mirror_of)]
-        for url in named + others:
-            return url.rstrip("/")
+        if named or others:
+            return (named + others)[0].rstrip("/")
     # The resolver knows Maven Central's address; nothing of ours spells it out.
     from jgo.constants import MAVEN_CENTRAL_URL  # noqa: PLC0415
 

@@ -19,9 +19,9 @@ class Account:
     gid: int | None = None
 
     def own(self, path: Path) -> None:
-        """Give a file or directory to the account."""
+        """Give a file or directory to the account; a link is not followed."""
         if self.uid is not None and self.gid is not None:
-            os.chown(path, self.uid, self.gid)
+            os.chown(path, self.uid, self.gid, follow_symlinks=False)
 
     def require_reach(self, path: Path) -> None:
         """Refuse a directory that lies behind a closed one.
@@ -35,8 +35,8 @@ class Account:
                 "the servers' account cannot reach a directory they need",
                 detail="under root, servers run as an unprivileged user, and one of "
                 "the directories above this one is closed to others.",
-                hint="choose another with --dir or HEADRACE_CACHE_DIR, or open the "
-                "directories above it (chmod o+x).",
+                hint="choose another with --dir, HEADRACE_CACHE_DIR or "
+                "HEADRACE_JAVA_HOME, or open the directories above it (chmod o+x).",
                 where=str(path),
             )
 

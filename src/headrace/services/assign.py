@@ -2,37 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from headrace.errors import SettingsError
+from headrace.errors import ServiceError, SettingsError
 from headrace.services.catalog import SERVICES
-from headrace.services.ports import choose_port, require_free
+from headrace.services.ports import FREE_RANGE, choose_port, require_free
 from headrace.services.process import ServerProcess
 from headrace.services.rundir import Run, RunDirectory
 from headrace.services.service import Service
 from headrace.settings import Settings
 
 
-def check_port_names(settings: Settings) -> None:
-    """Refuse a port that was set for something that does not exist.
+def check_fixed_ports(settings: Settings) -> None:
+    """Refuse ports that no server could use.
 
     Raises:
-        SettingsError: [port-name-unknown] no process has a port of that name.
+        SettingsError: [port-name-unknown] no process has a port of that name;
+            [setting-rejected] the server takes no such port.
     """
     known = {
-        port
+        port: among
         for service in SERVICES.values()
         for process in service.process_names(3)
-        for port in service.ports(process)
+        for port, among in service.ports(process).items()
     }
-    unknown = sorted(set(settings.ports) - known)
+    unknown = sorted(set(settings.ports) - set(known))
     if unknown:
         raise SettingsError(
             "port-name-unknown",
             f'[ports] names "{unknown[0]}", which is no process',
             hint=f"the names are: {', '.join(sorted(known))}.",
         )
+    for name, port in settings.ports.items():
+        among = known[name]
+        if among is not FREE_RANGE and port not in among:
+            raise SettingsError(
+                "setting-rejected",
+                f'setting "ports.{name}" cannot be used: {port} is out of range',
+                hint=f"this server takes ports from {min(among)} to {max(among)}.",
+            )
 
 
 def assign_ports(
@@ -57,6 +66,7 @@ def assign_ports(
                 fixed = settings.ports.get(name)
                 if fixed is not None:
                     require_free(fixed, name)
+                    _require_unshared(fixed, settings.ports)
                     ports[name] = fixed
                     continue
                 others = {port for other, port in ports.items() if other != name}
@@ -64,3 +74,13 @@ def assign_ports(
                 seed = f"{run_directory.path}/{name}"
                 ports[name] = choose_port(ports.get(name), seed, others, among)
     return replace(run, ports=ports)
+
+
+def _require_unshared(port: int, fixed: Mapping[str, int]) -> None:
+    names = sorted(name for name, other in fixed.items() if other == port)
+    if len(names) > 1:
+        raise ServiceError(
+            "port-taken",
+            f"port {port} is set for {' and '.join(names)}",
+            hint="change one of them under [ports] in the settings.",
+        )

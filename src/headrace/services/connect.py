@@ -13,6 +13,7 @@ from headrace.services.service import (
     class_path,
     http_json,
     java_command,
+    properties,
     rolling_log,
 )
 
@@ -30,12 +31,7 @@ class Connect(Service):
     def prepare(self, site: Site, process: str) -> None:
         """Write the worker's properties."""
         site.write(process, "log4j2.properties", rolling_log(process))
-        properties = _worker_properties(site)
-        site.write(
-            process,
-            "connect.properties",
-            "".join(f"{key}={value}\n" for key, value in properties.items()),
-        )
+        site.write(process, "connect.properties", properties(_worker_settings(site)))
 
     def command(self, site: Site, process: str) -> Command:
         """Run the worker."""
@@ -53,6 +49,8 @@ class Connect(Service):
     def check(self, site: Site) -> None:
         """Ask for the Kafka cluster it works on, and for its connectors."""
         port = site.port(self.name)
+        if not site.process(self.name).listens_on(port):
+            raise NotReadyError("it does not listen yet")
         worker = http_json(port, "/")
         if worker["kafka_cluster_id"] != site.run.cluster_id:
             raise NotReadyError("another worker answers")
@@ -63,7 +61,7 @@ class Connect(Service):
         return f"http://{LOOPBACK}:{site.port(self.name)}"
 
 
-def _worker_properties(site: Site) -> dict[str, object]:
+def _worker_settings(site: Site) -> dict[str, object]:
     replicas = min(site.brokers, 3)
     converter = "org.apache.kafka.connect.json.JsonConverter"
     return {
@@ -84,6 +82,12 @@ def _worker_properties(site: Site) -> dict[str, object]:
         "status.storage.replication.factor": replicas,
         "status.storage.partitions": 2,
         "plugin.discovery": "service_load",
+        # A connector names a file and never a secret, which the log would keep:
+        # ${directory:<run directory>/postgres:password}.
+        "config.providers": "directory",
+        "config.providers.directory.class": "org.apache.kafka.common.config.provider"
+        ".DirectoryConfigProvider",
+        "config.providers.directory.param.allowed.paths": site.run_directory.path,
         # Source records and their positions in one transaction.
         "exactly.once.source.support": "enabled",
         # There is one worker: after a restart nobody else is to be waited for.

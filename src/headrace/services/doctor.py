@@ -12,7 +12,7 @@ import psutil
 
 from headrace.artifacts import find_java, locked, platform_tag
 from headrace.artifacts.fetch import Cache
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, MachineError
 from headrace.services.account import service_account
 from headrace.services.catalog import SERVICES
 from headrace.services.disk import NEEDED_BYTES, free_bytes, require_space
@@ -69,13 +69,13 @@ def _account(settings: Settings) -> str:
     return "your own" if account.uid is None else f'"{settings.service_user}" for root'
 
 
-def _writable(path: Path, settings: Settings) -> str:
-    service_account(settings).require_reach(path)
+def _writable(path: Path, settings: Settings, *, closed: bool = False) -> str:
+    service_account(settings).require_reach(path.parent if closed else path)
     existing = path
     while not existing.exists():
         existing = existing.parent
     if not os.access(existing, os.W_OK):
-        raise HeadraceError(
+        raise MachineError(
             "cache-not-writable",
             "it cannot be written",
             hint="make it writable, or set HEADRACE_CACHE_DIR or HEADRACE_STATE_DIR.",
@@ -86,7 +86,8 @@ def _writable(path: Path, settings: Settings) -> str:
 
 def _run_directory(settings: Settings, directory: Path | None) -> str:
     path = RunDirectory(settings, directory).path
-    return _writable(path if path.exists() else path.parent, settings) and str(path)
+    # It is closed to others, since it belongs to the servers' account.
+    return _writable(path, settings, closed=True)
 
 
 def _disk(settings: Settings, directory: Path | None) -> str:
@@ -98,7 +99,7 @@ def _disk(settings: Settings, directory: Path | None) -> str:
 def _memory() -> str:
     free = psutil.virtual_memory().available
     if free < _MEMORY_NEEDED:
-        raise HeadraceError(
+        raise MachineError(
             "memory-short",
             f"{free / 2**30:.1f} GiB free, all servers together want 2 GiB",
             hint="start only the services you need, such as `headrace up kafka`.",

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import ClassVar
 
-from headrace.errors import ServiceError
-from headrace.services.disk import require_space
 from headrace.services.ports import FREE_RANGE, LOOPBACK
 from headrace.services.process import Command
 from headrace.services.service import (
@@ -16,6 +13,7 @@ from headrace.services.service import (
     Site,
     class_path,
     java_command,
+    properties,
     rolling_log,
 )
 
@@ -29,7 +27,7 @@ class Kafka(Service):
         """Name the brokers kafka-1, kafka-2, kafka-3."""
         return tuple(f"kafka-{n}" for n in range(1, brokers + 1))
 
-    def ports(self, process: str) -> Mapping[str, Iterable[int]]:
+    def ports(self, process: str) -> Mapping[str, range]:
         """Give a broker its clients' port and its controller's."""
         return {process: FREE_RANGE, f"{process}-controller": FREE_RANGE}
 
@@ -40,12 +38,8 @@ class Kafka(Service):
     def prepare(self, site: Site, process: str) -> None:
         """Write the broker's properties and format its storage once."""
         site.write(process, "log4j2.properties", rolling_log(process))
-        properties = _broker_properties(site, process)
-        file = site.write(
-            process,
-            "server.properties",
-            "".join(f"{key}={value}\n" for key, value in properties.items()),
-        )
+        settings = properties(_broker_settings(site, process))
+        file = site.write(process, "server.properties", settings)
         data = site.make(process, "data")
         if not (data / "meta.properties").exists():
             _format(site, process, str(file))
@@ -79,7 +73,7 @@ class Kafka(Service):
         return site.bootstrap
 
 
-def _broker_properties(site: Site, process: str) -> dict[str, object]:
+def _broker_settings(site: Site, process: str) -> dict[str, object]:
     nodes = range(1, site.brokers + 1)
     voters = [f"{n}@{LOOPBACK}:{site.port(f'kafka-{n}-controller')}" for n in nodes]
     clients = f"PLAINTEXT://{LOOPBACK}:{site.port(process)}"
@@ -115,7 +109,7 @@ def _broker_properties(site: Site, process: str) -> dict[str, object]:
     }
 
 
-def _format(site: Site, process: str, properties: str) -> None:
+def _format(site: Site, process: str, file: str) -> None:
     """Give the storage the run's cluster id; a broker refuses any other later."""
     jvm = java_command(
         site,
@@ -123,24 +117,5 @@ def _format(site: Site, process: str, properties: str) -> None:
         options=["-XX:TieredStopAtLevel=1"],
         run=[*class_path(site.jars("kafka")), "kafka.tools.StorageTool", "format"],
     )
-    account = site.run_directory.account
-    directory = site.run_directory.path / process
-    done = subprocess.run(
-        [*map(str, jvm.arguments), "-t", site.run.cluster_id, "-c", properties],
-        cwd=directory,
-        user=account.uid,
-        group=account.gid,
-        extra_groups=None if account.uid is None else (),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        text = (done.stdout + done.stderr).strip()
-        require_space(directory)
-        raise ServiceError(
-            "storage-not-formatted",
-            f"the storage of {process} could not be formatted",
-            detail="\n".join(text.splitlines()[-5:]),
-            where=str(directory),
-        )
+    arguments = [*jvm.arguments, "-t", site.run.cluster_id, "-c", file]
+    site.format_storage(process, arguments)

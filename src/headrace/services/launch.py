@@ -1,21 +1,27 @@
 """Become a server: the step between our command and a process that outlives it.
 
-Run as a program of its own, this module leaves the caller's session, notes who it
-is, gives up root, and turns into the server. The note is written *before* the server
+Run as a program of its own, this module leaves the caller's session, gives up root,
+notes who it is, and turns into the server. The note is written *before* the server
 exists and names a process by its birth as well as its number, so whatever happens to
 the caller, no server runs that ``headrace down`` cannot find, and no stranger that
 was later given the same number is ever mistaken for one of ours.
 
 Only the standard library is used: a server's start should not wait for imports.
+Root is given up first, so that no link planted by a server leads root astray.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import resource
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any, NoReturn
+
+_FILES = 10240
+"""The most that macOS grants; Linux would grant more."""
 
 
 def birth(pid: int) -> str | None:
@@ -24,26 +30,32 @@ def birth(pid: int) -> str | None:
     On Linux it is the boot's id and the start in clock ticks since then, which a
     change of the wall clock does not move. Elsewhere it is the start time.
     """
-    stat = Path(f"/proc/{pid}/stat")
-    if Path("/proc/self/stat").exists():
-        try:
-            # The command's name may hold spaces and brackets; fields follow the last.
-            fields = stat.read_text().rpartition(")")[2].split()
-        except (FileNotFoundError, ProcessLookupError):
-            return None
-        if fields[0] in "ZX":
-            return None
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        return f"{boot}/{fields[19]}"
-    import psutil  # noqa: PLC0415 - not needed on Linux
-
+    if not Path("/proc/self/stat").exists():
+        return _birth_by_ps(pid)
     try:
-        process = psutil.Process(pid)
-        if process.status() == psutil.STATUS_ZOMBIE:
-            return None
-        return f"{process.create_time():.2f}"
-    except psutil.NoSuchProcess:
+        # The command's name may hold spaces and brackets; fields follow the last.
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
         return None
+    fields = text.rpartition(")")[2].split()
+    # While one of its threads is left, a dead process still holds its ports.
+    if fields[0] in "ZX" and int(fields[17]) <= 1:
+        return None
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return f"{boot}/{fields[19]}"
+
+
+def _birth_by_ps(pid: int) -> str | None:
+    """Ask ``ps``, in one language and time zone, so that the answer stays the same."""
+    answer = subprocess.run(
+        ["/bin/ps", "-o", "stat=,lstart=", "-p", str(pid)],
+        env={"LC_ALL": "C", "TZ": "UTC0"},
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+    state, _, start = answer.strip().partition(" ")
+    return None if state[:1] in {"", "Z"} else start.strip()
 
 
 def _write_note(path: Path) -> None:
@@ -53,21 +65,28 @@ def _write_note(path: Path) -> None:
     draft.replace(path)
 
 
+def _allow_many_files() -> None:
+    """Raise a low limit: a broker keeps several files open for each partition."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _FILES if hard == resource.RLIM_INFINITY else min(hard, _FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 def _become(order: dict[str, Any]) -> NoReturn:
     os.setsid()
-    _write_note(Path(order["note"]))
-    log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    if order["uid"] is not None:
-        os.fchown(log, order["uid"], order["gid"])
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(log, 1)
-    os.dup2(log, 2)
-    os.chdir(order["directory"])
     os.umask(0o077)
+    _allow_many_files()
     if order["uid"] is not None:
         os.setgroups([])
         os.setgid(order["gid"])
         os.setuid(order["uid"])
+    os.chdir(order["directory"])
+    _write_note(Path(order["note"]))
+    log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
     command = order["command"]
     os.execve(command[0], command, order["environment"])  # noqa: S606
 
@@ -86,7 +105,7 @@ def main() -> None:
         os.close(receiving)
         try:
             _become(order)
-        except OSError as error:
+        except BaseException as error:
             os.write(sending, str(error).encode())
             os._exit(127)
     os.close(sending)
@@ -94,8 +113,7 @@ def main() -> None:
     with os.fdopen(receiving) as pipe:
         problem = pipe.read()
     if problem:
-        sys.stderr.write(problem)
-        os._exit(1)
+        sys.exit(problem)
 
 
 if __name__ == "__main__":

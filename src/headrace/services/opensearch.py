@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import ClassVar
 
 from headrace.services.ports import FREE_RANGE, LOOPBACK
@@ -23,7 +23,7 @@ class OpenSearch(Service):
 
     name: ClassVar[str] = "opensearch"
 
-    def ports(self, process: str) -> Mapping[str, Iterable[int]]:
+    def ports(self, process: str) -> Mapping[str, range]:
         """Give it a port for clients and one for the (absent) other nodes."""
         # The runner looks for a port itself and gives up above 9299.
         return {process: range(9201, 9300), f"{process}-transport": FREE_RANGE}
@@ -73,7 +73,10 @@ class OpenSearch(Service):
 
     def check(self, site: Site) -> None:
         """Ask for the cluster's health and its name."""
-        health = http_json(site.port(self.name), "/_cluster/health")
+        port = site.port(self.name)
+        if not site.process(self.name).listens_on(port):
+            raise NotReadyError("it does not listen yet")
+        health = http_json(port, "/_cluster/health")
         if health["cluster_name"] != _cluster_name(site):
             raise NotReadyError(f"another cluster answers: {health['cluster_name']}")
         if health["status"] == "red":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import socket
-from collections.abc import Container, Iterable
+from collections.abc import Container, Sequence
 
 from headrace.errors import ServiceError
 
@@ -27,7 +27,7 @@ def is_free(port: int) -> bool:
 
 
 def choose_port(
-    last: int | None, seed: str, taken: Container[int], among: Iterable[int]
+    last: int | None, seed: str, taken: Container[int], among: Sequence[int]
 ) -> int:
     """Give last time's port if it is still free, otherwise another free one.
 

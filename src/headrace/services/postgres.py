@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import secrets
+import shutil
 import signal
-import subprocess
 from pathlib import Path
 from typing import ClassVar
+from urllib.parse import quote
 
 from headrace.artifacts import platform_tag
 from headrace.artifacts.unpack import extract_tar_in_jar, unpack
-from headrace.errors import ServiceError
-from headrace.services.disk import require_space
 from headrace.services.ports import LOOPBACK
 from headrace.services.process import Command
 from headrace.services.service import NotReadyError, Service, Site
@@ -34,10 +33,10 @@ class Postgres(Service):
     def prepare(self, site: Site, process: str) -> None:
         """Make the data directory once, and write the settings anew."""
         directory = site.make(process, ".")
-        data = directory / "data"
-        if not (data / "PG_VERSION").exists():
+        if not (directory / "data").exists():
             _initialise(site, process)
-        site.write(process, "data/postgresql.auto.conf", _configuration(site))
+        # The main file, and not the one that a user's ALTER SYSTEM writes.
+        site.write(process, "data/postgresql.conf", _configuration(site))
         port = site.port(process)
         password = (directory / "password").read_text().strip()
         site.write(process, "pgpass", f"{LOOPBACK}:{port}:*:{USER}:{password}\n")
@@ -61,8 +60,8 @@ class Postgres(Service):
     def address(self, site: Site) -> str:
         """Give the connection string; it points at the password, and has none."""
         passfile = site.run_directory.path / self.name / "pgpass"
-        port = site.port(self.name)
-        return f"postgresql://{USER}@{LOOPBACK}:{port}/{DATABASE}?passfile={passfile}"
+        server = f"{USER}@{LOOPBACK}:{site.port(self.name)}"
+        return f"postgresql://{server}/{DATABASE}?passfile={quote(str(passfile))}"
 
 
 def _binaries(site: Site) -> Path:
@@ -71,33 +70,21 @@ def _binaries(site: Site) -> Path:
 
 
 def _initialise(site: Site, process: str) -> None:
+    """Make the data directory aside: `initdb` can be killed half-way."""
     directory = site.run_directory.path / process
-    password = site.write(process, "password", secrets.token_urlsafe(24) + "\n")
-    account = site.run_directory.account
-    done = subprocess.run(
+    password = site.write(process, "password", secrets.token_urlsafe(24))
+    draft = directory / "data.draft"
+    shutil.rmtree(draft, ignore_errors=True)
+    site.format_storage(
+        process,
         [
             _binaries(site) / "initdb",
-            *("-D", "data", "-U", USER, f"--pwfile={password}"),
+            *("-D", draft.name, "-U", USER, f"--pwfile={password}"),
             *("--auth=scram-sha-256", "--encoding=UTF8", "--no-locale", "--no-sync"),
             "--no-instructions",
         ],
-        cwd=directory,
-        user=account.uid,
-        group=account.gid,
-        extra_groups=None if account.uid is None else (),
-        env={},
-        capture_output=True,
-        text=True,
-        check=False,
     )
-    if done.returncode != 0:
-        require_space(directory)
-        raise ServiceError(
-            "storage-not-formatted",
-            f"the storage of {process} could not be made",
-            detail=(done.stdout + done.stderr).strip(),
-            where=str(directory),
-        )
+    draft.rename(directory / "data")
 
 
 def _configuration(site: Site) -> str:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,9 +17,14 @@ import psutil
 
 from headrace.errors import ServiceError
 from headrace.services import launch
+from headrace.services.disk import require_space
 from headrace.services.rundir import RunDirectory
 
+LANGUAGE = {"LANG": "C.UTF-8"}
+"""Messages in English, and paths with any letters: a JVM reads them as LANG says."""
+
 _LOG_KEEP_BYTES = 8 * 2**20
+_BURIAL_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -51,12 +57,18 @@ class ServerProcess:
         A note whose process is gone, or whose number now belongs to somebody
         else, counts as not running.
         """
+        pid, born, author = self._read_note()
+        if pid is None or launch.birth(pid) != born or not _may_name(author, pid):
+            return None
+        return pid
+
+    def _read_note(self) -> tuple[int | None, str, int]:
+        """Give the noted number and birth, and the account that noted them."""
         try:
             note = json.loads(self._note.read_text())
-            pid, born = int(note["pid"]), str(note["birth"])
-        except (FileNotFoundError, ValueError, KeyError):
-            return None
-        return pid if launch.birth(pid) == born else None
+            return int(note["pid"]), str(note["birth"]), self._note.lstat().st_uid
+        except (FileNotFoundError, ValueError, KeyError, TypeError):
+            return None, "", -1
 
     @property
     def was_started(self) -> bool:
@@ -70,6 +82,7 @@ class ServerProcess:
             ServiceError: [service-not-startable] the program could not be run.
         """
         self._run_directory.make(self.directory)
+        self._await_burial()
         self._rotate_log()
         lock = self._run_directory.lock
         account = self._run_directory.account
@@ -92,6 +105,7 @@ class ServerProcess:
             check=False,
         )
         if launched.returncode != 0:
+            require_space(self.directory)
             raise ServiceError(
                 "service-not-startable",
                 f"{self.name} could not be started",
@@ -99,14 +113,23 @@ class ServerProcess:
                 where=str(self.directory),
             )
 
+    def _await_burial(self) -> None:
+        """Wait until the last process is off the system's list.
+
+        A dead process stays on it until its parent takes note, and PostgreSQL
+        takes such a one for a server that is still running.
+        """
+        pid, _, _ = self._read_note()
+        deadline = time.monotonic() + _BURIAL_SECONDS
+        while pid is not None and _is_zombie(pid) and time.monotonic() < deadline:
+            time.sleep(0.02)
+
     def _environment(self, command: Command) -> dict[str, str]:
         # A server gets what it is given, not the user's shell: settings such as
         # KAFKA_OPTS or PGDATA would make two machines behave differently.
-        passed_on = {
-            name: os.environ[name] for name in ("LANG", "TZ") if name in os.environ
-        }
+        passed_on = {"TZ": os.environ["TZ"]} if "TZ" in os.environ else {}
         home = {"HOME": str(self.directory), "PATH": os.defpath}
-        return passed_on | home | dict(command.environment)
+        return passed_on | home | LANGUAGE | dict(command.environment)
 
     def _rotate_log(self) -> None:
         if self.log.exists() and self.log.stat().st_size > _LOG_KEEP_BYTES:
@@ -117,11 +140,13 @@ class ServerProcess:
         pid = self.pid
         forced = False
         if pid is not None:
-            os.kill(pid, command_signal)
+            with suppress(ProcessLookupError):
+                os.kill(pid, command_signal)
             if not self._gone_within(patience):
                 forced = True
                 # The process leads its own group, so its children go with it.
-                os.killpg(pid, signal.SIGKILL)
+                with suppress(ProcessLookupError):
+                    os.killpg(pid, signal.SIGKILL)
                 self._gone_within(10)
         self._note.unlink(missing_ok=True)
         return forced
@@ -167,3 +192,22 @@ class ServerProcess:
             file.seek(max(0, self.log.stat().st_size - 16384))
             text = file.read().decode(errors="replace")
         return "\n".join(line[:200] for line in text.splitlines()[-lines:])
+
+
+def _may_name(author: int, pid: int) -> bool:
+    """Tell whether a note's author can have started a process.
+
+    A server can write into its own directory. What it writes there must not make
+    root signal the processes of another account.
+    """
+    try:
+        return author in {0, psutil.Process(pid).uids().real}
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _is_zombie(pid: int) -> bool:
+    try:
+        return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,6 +15,7 @@ from headrace.services.service import (
     Site,
     http_json,
     java_command,
+    properties,
 )
 
 CONFLUENT_API = "/apis/ccompat/v7"
@@ -26,7 +27,7 @@ class Registry(Service):
     name: ClassVar[str] = "registry"
     needs: ClassVar[tuple[str, ...]] = ("kafka",)
 
-    def ports(self, process: str) -> Mapping[str, Iterable[int]]:
+    def ports(self, process: str) -> Mapping[str, range]:
         """Give it a port for clients and one for its management."""
         return {process: FREE_RANGE, f"{process}-management": FREE_RANGE}
 
@@ -36,7 +37,7 @@ class Registry(Service):
 
     def prepare(self, site: Site, process: str) -> None:
         """Write the application's properties."""
-        properties = {
+        settings = {
             "quarkus.http.host": LOOPBACK,
             "quarkus.http.port": site.port(process),
             "quarkus.management.host": LOOPBACK,
@@ -48,11 +49,7 @@ class Registry(Service):
             "apicurio.kafkasql.snapshots.topic": "headrace.registry.snapshots",
             "apicurio.events.kafka.topic": "headrace.registry.events",
         }
-        site.write(
-            process,
-            "application.properties",
-            "".join(f"{key}={value}\n" for key, value in properties.items()),
-        )
+        site.write(process, "application.properties", properties(settings))
 
     def command(self, site: Site, process: str) -> Command:
         """Run the application's jar."""
@@ -62,7 +59,8 @@ class Registry(Service):
             heap_mb=256,
             options=[
                 "-XX:TieredStopAtLevel=1",
-                f"-Dquarkus.config.locations={configuration}",
+                # As an address: a path may hold spaces and commas.
+                f"-Dquarkus.config.locations={configuration.as_uri()}",
             ],
             run=["-jar", _runner(site)],
         )
@@ -74,12 +72,13 @@ class Registry(Service):
         http_json(site.port(self.name), f"{CONFLUENT_API}/subjects")
 
     def settle(self, site: Site) -> None:
-        """Check new schemas against old ones, unless another rule was chosen."""
-        port = site.port(self.name)
-        chosen = http_json(port, f"{CONFLUENT_API}/config")["compatibilityLevel"]
-        if chosen == "NONE":
+        """Have new schemas checked against old ones; the user may change that later."""
+        settled = site.run_directory.path / self.name / "settled"
+        if not settled.exists():
             body = {"compatibility": "BACKWARD"}
-            http_json(port, f"{CONFLUENT_API}/config", body=body, method="PUT")
+            api = f"{CONFLUENT_API}/config"
+            http_json(site.port(self.name), api, body=body, method="PUT")
+            site.write(self.name, settled.name, "")
 
     def address(self, site: Site) -> str:
         """Give the address of Confluent's API."""

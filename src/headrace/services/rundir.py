@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import base64
+import errno
 import fcntl
 import hashlib
 import json
 import os
 import shutil
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from headrace.artifacts.storage import disk_error
+from headrace.artifacts.storage import disk_error, make_open
 from headrace.errors import MachineError, ServiceError
 from headrace.services.account import Account, service_account
 from headrace.settings import Settings, project_file
 
 _RUN_FILE = "run.json"
 _LOCK_FILE = "run.lock"
+_DRAFT = ".draft"
+_REMOVED = "removed-"
+
+_NOT_WRITABLE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ class RunDirectory:
     """A directory of mode 0700 that belongs to the servers' account."""
 
     def __init__(self, settings: Settings, path: Path | None = None) -> None:
-        self.path = (path or default_run_dir(settings)).expanduser().absolute()
+        self.path = (path or default_run_dir(settings)).expanduser().resolve()
         self.account: Account = service_account(settings)
         self._lock: int | None = None
 
@@ -64,7 +69,8 @@ class RunDirectory:
     @property
     def exists(self) -> bool:
         """Whether servers were ever started here."""
-        return (self.path / _RUN_FILE).is_file()
+        with self._errors_named():
+            return (self.path / _RUN_FILE).is_file()
 
     def create(self) -> None:
         """Make the directory; harmless if it is there.
@@ -73,27 +79,44 @@ class RunDirectory:
             MachineError: [directory-not-writable], [directory-closed], [disk-full].
         """
         self.account.require_reach(self.path.parent)
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self._errors_named():
+            make_open(self.path.parent)
             self.path.mkdir(mode=0o700, exist_ok=True)
             self._refuse_strange_content()
             self.path.chmod(0o700)
             self.account.own(self.path)
-        except PermissionError as error:
+
+    @contextmanager
+    def _errors_named(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            if error.errno not in _NOT_WRITABLE:
+                raise disk_error(error, self.path) from error
             raise MachineError(
                 "directory-not-writable",
-                "the run directory cannot be made",
+                "the run directory cannot be used",
                 detail=str(error),
                 hint="choose another with --dir or HEADRACE_STATE_DIR.",
                 where=str(self.path),
             ) from error
-        except OSError as error:
-            raise disk_error(error, self.path) from error
 
     def _refuse_strange_content(self) -> None:
         """Keep away from a directory that holds something else than our servers."""
         names = {entry.name for entry in self.path.iterdir()}
-        if names and not names & {_RUN_FILE, _LOCK_FILE}:
+        # A first command that was killed leaves nothing but these.
+        beginnings = {_LOCK_FILE, _RUN_FILE + _DRAFT}
+        strange = {n for n in names - beginnings if not n.startswith(_REMOVED)}
+        owner = os.geteuid() if self.account.uid is None else self.account.uid
+        if names and self.path.stat().st_uid != owner:
+            raise ServiceError(
+                "directory-not-ours",
+                "the directory belongs to another account",
+                hint="run the command as that account, or choose another directory "
+                "with --dir.",
+                where=str(self.path),
+            )
+        if strange and _RUN_FILE not in names:
             raise ServiceError(
                 "directory-not-ours",
                 "the directory holds files that are not headrace's",
@@ -108,7 +131,10 @@ class RunDirectory:
         Raises:
             ServiceError: [run-directory-busy] another command is acting on it.
         """
-        lock = os.open(self.path / _LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
+        with self._errors_named():
+            lock = os.open(
+                self.path / _LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600
+            )
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -127,16 +153,29 @@ class RunDirectory:
             os.close(lock)
 
     def read(self) -> Run:
-        """Read what the directory remembers, or begin a new run."""
+        """Read what the directory remembers, or begin a new run.
+
+        Raises:
+            ServiceError: [directory-not-ours] the memory is not one of ours.
+        """
         if not self.exists:
             # A Kafka cluster id is a UUID in URL-safe base64; a leading dash
             # would look like an option to Kafka's own tools.
             text = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
             cluster_id = text.replace("-", "A", 1) if text[0] == "-" else text
             return Run(run_id=uuid.uuid4().hex, cluster_id=cluster_id)
-        content = json.loads((self.path / _RUN_FILE).read_text())
-        run = Run(**content)
-        return replace(run, services=tuple(run.services))
+        try:
+            run = Run(**json.loads((self.path / _RUN_FILE).read_text()))
+            return replace(run, services=tuple(run.services))
+        except (ValueError, TypeError) as error:
+            raise ServiceError(
+                "directory-not-ours",
+                f"{_RUN_FILE} is damaged, or not headrace's",
+                detail=str(error),
+                hint="choose another directory with --dir; if it was ours, `headrace "
+                "up --fresh` begins without data.",
+                where=str(self.path / _RUN_FILE),
+            ) from error
 
     def remember(self, run: Run) -> None:
         """Write what the directory remembers, whole or not at all."""
@@ -145,31 +184,38 @@ class RunDirectory:
     def write(self, name: str, text: str) -> Path:
         """Write a file of the servers' account that nobody else can read."""
         path = self.path / name
-        draft = path.with_name(path.name + ".draft")
-        try:
-            self.make(path.parent)
-            draft.touch(mode=0o600)
+        draft = path.with_name(path.name + _DRAFT)
+        self.make(path.parent)
+        with self._errors_named():
+            # Made anew: the directory belongs to a server, and whatever it may have
+            # put there, root neither follows nor fills it.
+            draft.unlink(missing_ok=True)
+            draft.touch(mode=0o600, exist_ok=False)
             draft.write_text(text)
             self.account.own(draft)
             draft.replace(path)
-        except OSError as error:
-            raise disk_error(error, self.path) from error
         return path
 
     def make(self, path: Path) -> Path:
         """Make a directory of the servers' account, inside this one."""
-        missing = [p for p in (path, *path.parents) if not p.exists()]
-        for directory in reversed(missing):
-            directory.mkdir(mode=0o700)
-            self.account.own(directory)
+        with self._errors_named():
+            missing = [p for p in (path, *path.parents) if not p.exists()]
+            for directory in reversed(missing):
+                directory.mkdir(mode=0o700)
+                self.account.own(directory)
         return path
 
-    def clear(self) -> None:
-        """Remove everything but the lock; the servers must be down."""
-        for entry in self.path.iterdir():
-            if entry.name == _LOCK_FILE:
-                continue
-            if entry.is_dir() and not entry.is_symlink():
-                shutil.rmtree(entry)
-            else:
-                entry.unlink()
+    def clear(self, processes: Iterable[str]) -> None:
+        """Remove the data of processes and the memory of the run.
+
+        The servers must be down. Each directory first moves aside as a whole, so
+        that a command killed half-way leaves no half of a server's data behind.
+        """
+        with self._errors_named():
+            aside = self.path / f"{_REMOVED}{uuid.uuid4().hex}"
+            aside.mkdir(mode=0o700)
+            for name in (*processes, _RUN_FILE):
+                with suppress(FileNotFoundError):
+                    (self.path / name).rename(aside / name)
+            for left in self.path.glob(f"{_REMOVED}*"):
+                shutil.rmtree(left)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import signal
+import subprocess
 import urllib.error
 import urllib.request
 from abc import ABC, abstractmethod
@@ -13,8 +15,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from headrace.artifacts import Cache, Java, locked
+from headrace.errors import ServiceError
+from headrace.services.disk import require_space
 from headrace.services.ports import FREE_RANGE, LOOPBACK
-from headrace.services.process import Command, ServerProcess
+from headrace.services.process import LANGUAGE, Command, ServerProcess
 from headrace.services.rundir import Run, RunDirectory
 from headrace.settings import Settings
 
@@ -64,6 +68,39 @@ class Site:
         path = self.run_directory.path / process / directory
         return self.run_directory.make(path)
 
+    def format_storage(self, process: str, arguments: Sequence[str | Path]) -> None:
+        """Run the program that makes the storage of a process, as its account.
+
+        Raises:
+            ServiceError: [storage-not-formatted] the program failed.
+            MachineError: [disk-full] it failed because of that.
+        """
+        directory = self.run_directory.path / process
+        account, lock = self.run_directory.account, self.run_directory.lock
+        done = subprocess.run(
+            [str(argument) for argument in arguments],
+            cwd=directory,
+            user=account.uid,
+            group=account.gid,
+            extra_groups=None if account.uid is None else (),
+            env=LANGUAGE,
+            # Should we be killed, the directory stays busy until it has ended.
+            pass_fds=() if lock is None else (lock,),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            require_space(directory)
+            text = (done.stdout + done.stderr).strip()
+            raise ServiceError(
+                "storage-not-formatted",
+                f"the storage of {process} could not be made",
+                detail="\n".join(text.splitlines()[-8:]),
+                where=str(directory),
+            )
+
 
 class Service(ABC):
     """One of the servers we run. Subclasses say how; `Stack` says when."""
@@ -78,7 +115,7 @@ class Service(ABC):
         """Give the names of its processes."""
         return (self.name,)
 
-    def ports(self, process: str) -> Mapping[str, Iterable[int]]:
+    def ports(self, process: str) -> Mapping[str, range]:
         """Give the names of a process's ports, the public one first, with ranges."""
         return {process: FREE_RANGE}
 
@@ -146,6 +183,18 @@ def class_path(jars: Iterable[Path]) -> tuple[str, str]:
     return "-cp", ":".join(map(str, jars))
 
 
+def properties(settings: Mapping[str, object]) -> str:
+    r"""Give settings as a Java properties file, which is plain ASCII with escapes.
+
+    Example:
+        >>> properties({"dir": "/home/Zoë"})
+        'dir=/home/Zo\\u00eb\n'
+    """
+    # The escapes of JSON are among those of properties files.
+    rows = {key: json.dumps(str(value))[1:-1] for key, value in settings.items()}
+    return "".join(f"{key}={value}\n" for key, value in rows.items())
+
+
 def rolling_log(process: str) -> str:
     """Give a log4j configuration that keeps at most four files of 8 MB."""
     return f"""\
@@ -192,5 +241,5 @@ def http_json(
     except urllib.error.HTTPError as error:
         with error:
             raise NotReadyError(f"{path} answers {error.code}") from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, http.client.HTTPException) as error:
         raise NotReadyError(f"{path}: {error}") from error

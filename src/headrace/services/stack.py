@@ -9,7 +9,7 @@ from pathlib import Path
 
 from headrace.artifacts import fetch, find_java
 from headrace.errors import ServiceError
-from headrace.services.assign import assign_ports, check_port_names
+from headrace.services.assign import assign_ports, check_fixed_ports
 from headrace.services.catalog import SERVICES, with_needs
 from headrace.services.disk import require_space
 from headrace.services.process import ServerProcess
@@ -60,23 +60,34 @@ class Stack:
             MachineError, FetchError: Something the services need is not there.
         """
         services = with_needs(names)
-        check_port_names(self._settings)
+        _check_brokers(brokers)
+        check_fixed_ports(self._settings)
         java = find_java(self._settings)
         directory = self.run_directory
         directory.create()
         directory.account.require_reach(self._settings.cache_dir)
+        directory.account.require_reach(java.executable.resolve())
         with directory.locked():
             if fresh:
                 self._stop_all(tell)
-                directory.clear()
+                directory.clear(
+                    process
+                    for service in SERVICES.values()
+                    for process in service.process_names(3)
+                )
             require_space(directory.path)
-            run = _with_brokers(directory.read(), brokers, directory.path)
+            started = {service.name for service in services}
+            run = _with_brokers(
+                directory.read(),
+                brokers,
+                directory.path,
+                with_kafka="kafka" in started,
+            )
             fetch(
                 *(group for service in services for group in service.artifacts()),
                 settings=self._settings,
             )
             run = assign_ports(run, services, self._settings, directory)
-            started = {service.name for service in services}
             known = tuple(n for n in SERVICES if n in started | set(run.services))
             run = replace(run, services=known)
             directory.remember(run)
@@ -86,7 +97,7 @@ class Stack:
 
     def down(self, tell: Tell = lambda _service, _news: None) -> list[str]:
         """Stop every server of this run directory; give the names of those stopped."""
-        if not self.run_directory.path.is_dir():
+        if not self.run_directory.exists:
             return []
         with self.run_directory.locked():
             return self._stop_all(tell)
@@ -149,14 +160,19 @@ class Stack:
         return [status for statuses in found for status in statuses]
 
 
-def _with_brokers(run: Run, brokers: int | None, path: Path) -> Run:
-    if brokers is not None and brokers not in (1, 3):
+def _check_brokers(brokers: int | None) -> None:
+    if brokers not in (None, 1, 3):
         raise ServiceError(
             "brokers-not-1-or-3",
             f"{brokers} brokers were asked for",
             detail="one broker is quick; three can lose one and go on.",
             hint="use --brokers 1 or --brokers 3.",
         )
+
+
+def _with_brokers(
+    run: Run, brokers: int | None, path: Path, *, with_kafka: bool
+) -> Run:
     if run.brokers is not None and brokers not in (None, run.brokers):
         raise ServiceError(
             "brokers-fixed",
@@ -165,4 +181,4 @@ def _with_brokers(run: Run, brokers: int | None, path: Path) -> Run:
             hint="use --fresh to begin without data, or another directory with --dir.",
             where=str(path),
         )
-    return replace(run, brokers=run.brokers or brokers or 1)
+    return replace(run, brokers=run.brokers or brokers or 1) if with_kafka else run

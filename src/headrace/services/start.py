@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 from headrace.errors import ServiceError
 from headrace.services.disk import require_space
@@ -19,24 +20,37 @@ Tell = Callable[[str, str], None]
 def start_all(services: list[Service], site: Site, tell: Tell) -> None:
     """Start the services, each after those it needs.
 
+    An interrupt ends the waiting, not the servers: what was started stays, with its
+    note, and nothing more is started.
+
     Raises:
         ServiceError: A service did not start; the others go on.
     """
     tasks: dict[str, Future[None]] = {}
+    halt = threading.Event()
 
     def start(service: Service) -> None:
         for need in service.needs:
             tasks[need].result()
-        _start(site, service, tell)
+        _start(site, service, tell, halt)
 
     with ThreadPoolExecutor(len(services)) as pool:
-        for service in services:
-            tasks[service.name] = pool.submit(start, service)
+        try:
+            for service in services:
+                tasks[service.name] = pool.submit(start, service)
+            wait(tasks.values())
+        except BaseException:
+            halt.set()
+            raise
     for task in tasks.values():
         task.result()
 
 
-def _start(site: Site, service: Service, tell: Tell) -> None:
+class _HaltedError(Exception):
+    """The user does not want to wait any longer."""
+
+
+def _start(site: Site, service: Service, tell: Tell, halt: threading.Event) -> None:
     began = time.monotonic()
     missing = [
         process
@@ -46,14 +60,16 @@ def _start(site: Site, service: Service, tell: Tell) -> None:
     with ThreadPoolExecutor(max(1, len(missing))) as pool:
         list(pool.map(lambda p: service.prepare(site, p.name), missing))
     for process in missing:
+        if halt.is_set():
+            raise _HaltedError
         process.start(service.command(site, process.name))
-    _await_health(site, service)
+    _await_health(site, service, halt)
     service.settle(site)
     took = time.monotonic() - began
     tell(service.name, f"ready in {took:.1f} s" if missing else "runs already")
 
 
-def _await_health(site: Site, service: Service) -> None:
+def _await_health(site: Site, service: Service, halt: threading.Event) -> None:
     """Wait until the service does its work, or one of its processes is gone."""
     deadline = time.monotonic() + service.start_patience
     processes = [site.process(name) for name in service.process_names(site.brokers)]
@@ -72,7 +88,8 @@ def _await_health(site: Site, service: Service) -> None:
                 hint=f"`headrace logs {service.name}` shows what it does.",
                 where=str(site.run_directory.path),
             )
-        time.sleep(0.1)
+        if halt.wait(0.1):
+            raise _HaltedError
 
 
 def _died(site: Site, process: ServerProcess) -> ServiceError:
