@@ -1,14 +1,16 @@
-"""Topics: made on purpose, described as they are."""
+"""Topics: made on purpose, described as they are, removed on purpose."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from headrace.errors import LogError
+from headrace.log.inventory import partitions_of_all
 from headrace.log.offsets import end_offsets
 from headrace.log.patience import patiently
 
@@ -100,3 +102,53 @@ def describe_topic(admin: AdminClient, name: str) -> list[Partition]:
         )
         for partition in sorted(found.partitions, key=lambda p: p.id)
     ]
+
+
+def require_partitions(
+    admin: AdminClient, topic: str, wanted: Iterable[int] = ()
+) -> list[int]:
+    """Give the wanted partitions of a topic, or all of them if none is named.
+
+    Raises:
+        LogError: [topic-missing] there is no such topic;
+            [partition-missing] it has no such partition.
+    """
+    there = [partition.number for partition in describe_topic(admin, topic)]
+    chosen = sorted(set(wanted))
+    for partition in chosen:
+        if partition not in there:
+            raise LogError(
+                "partition-missing",
+                f'topic "{topic}" has no partition {partition}',
+                detail=f"its partitions are 0 to {there[-1]}.",
+            )
+    return chosen or there
+
+
+def delete_topic(admin: AdminClient, name: str) -> None:
+    """Remove a topic with all its events, and return once it is gone.
+
+    Raises:
+        LogError: [topic-missing] there is no such topic;
+            [topic-kept] it is Kafka's own, or the cluster keeps it, and says why.
+    """
+    if name.startswith("__"):
+        raise LogError(
+            "topic-kept",
+            f'topic "{name}" is Kafka\'s own',
+            detail="the brokers keep what they know about groups and transactions "
+            "in it.",
+        )
+    describe_topic(admin, name)
+    try:
+        admin.delete_topics([name], operation_timeout=_SECONDS)[name].result(_SECONDS)
+    except KafkaException as error:
+        raise LogError(
+            "topic-kept",
+            f'the cluster does not remove topic "{name}"',
+            detail=error.args[0].str(),
+        ) from error
+    # The controller answers before the brokers know.
+    deadline = time.monotonic() + _PROPAGATION_SECONDS
+    while name in partitions_of_all(admin) and time.monotonic() < deadline:
+        time.sleep(0.05)
