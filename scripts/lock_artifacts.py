@@ -53,6 +53,8 @@ LOGGING = {
 # Groups of exactly these files. PySpark already carries the rest of the
 # connector's dependencies.
 FILES = {
+    # Beside the jars of "kafka": the commands that Kafka itself ships.
+    "kafka-tools": [f"org.apache.kafka:kafka-tools:{KAFKA}"],
     "registry": ["io.apicurio:apicurio-registry-app:3.0.9:all@tar.gz"],
     "redis": ["com.github.codemonstur:embedded-redis:1.4.4"],
     "spark-kafka": [
@@ -60,6 +62,8 @@ FILES = {
         "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
         f"org.apache.kafka:kafka-clients:{KAFKA}",
         "org.apache.commons:commons-pool2:2.13.1",
+        # The only one of the formats that PySpark does not carry.
+        "com.google.protobuf:protobuf-java:4.36.2",
     ],
 } | {
     f"postgres-{system}-{machine}": [

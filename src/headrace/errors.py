@@ -6,7 +6,9 @@
     ├── FetchError        an artifact that could not be had, or is not the locked one
     ├── ServiceError      a server that did not start, stopped, or is not ours
     ├── LogError          a topic, group or offset that is not as expected
-    └── StepError         a step of a pipeline that cannot be planned
+    ├── SchemaError       a type, schema or format that does not fit
+    ├── StepError         a step of a pipeline that cannot be planned
+    └── DeliveryError     output that cannot go on without losing or doubling
 
 Each error has a slug, and each slug a page in ``docs/errors``.
 """
@@ -77,5 +79,13 @@ class LogError(HeadraceError):
     """A topic, group or offset that is not as expected."""
 
 
+class SchemaError(HeadraceError):
+    """A type, schema or format that does not fit."""
+
+
 class StepError(HeadraceError):
     """A step of a pipeline that cannot be planned."""
+
+
+class DeliveryError(HeadraceError):
+    """Output that cannot go on without losing or doubling something."""

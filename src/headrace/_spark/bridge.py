@@ -6,18 +6,24 @@ in ``io.headrace.operators``. Nothing else in headrace talks to the JVM.
 
 from __future__ import annotations
 
+import json
+from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from py4j.java_gateway import JavaPackage  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame
+from pyspark.sql.classic.column import Column as ClassicColumn
 
 from headrace._spark.columns import require_free, require_key
 from headrace._spark.versions import require_supported
 from headrace.errors import MachineError
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from collections.abc import Mapping
+
+    from pyspark.sql import Column, SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 _JAR = Path(__file__).with_name("operators.jar")
 
@@ -77,22 +83,141 @@ def running_count(df: DataFrame, key: str) -> DataFrame:
     return _over("RunningCount", df, key)
 
 
-def _over(operator: str, df: DataFrame, *arguments: str) -> DataFrame:
+class Deduping(Protocol):
+    """What the operator has to know of a dedupe."""
+
+    @property
+    def name(self) -> str:
+        """The name of its state and metrics."""
+
+    @property
+    def by(self) -> str:
+        """The column of the id."""
+
+    @property
+    def time(self) -> str | None:
+        """The column of the event time."""
+
+    @property
+    def within(self) -> timedelta:
+        """How far apart the same events can be."""
+
+
+def dedupe(df: DataFrame, step: Deduping) -> DataFrame:
+    """Keep the first event of each id; drop those that repeat it within a time.
+
+    Each batch of the query reports, as observed metrics, ``dedupe.<name>.in`` with
+    ``in``, and ``dedupe.<name>.out`` with ``out``, ``duplicates`` and
+    ``dead_letters``, which add up to it.
+
+    State: for each id the times of its events that passed, until the watermark is
+        more than `within` beyond them.
+    Late events: judged like any other; remembered for `within` after the watermark
+        at their arrival.
+    After a restart: goes on with the ids of the last committed batch.
+
+    Args:
+        df: A stream with a watermark, in append mode. Rows with ``_dead`` pass.
+        step: Name, id, event time and time.
+
+    Raises:
+        StepError: [column-unknown], [column-ambiguous], [key-type-unsupported] the
+            column does not serve as an id.
+        MachineError: [operators-jar-missing], [spark-version-unsupported].
+    """
+    require_key(df, step.by)
+    # Spark's numbers of time have 64 bits; what is longer is for ever.
+    within = min(step.within // timedelta(microseconds=1), 2**62)
+    return _over("Dedupe", df, step.name, step.by, step.time, within)
+
+
+def decode(df: DataFrame, schema: str, options: Mapping[str, str]) -> DataFrame:
+    """Read the bytes of a topic's events into columns.
+
+    Args:
+        df: Rows as Spark's Kafka source gives them.
+        schema: The event's columns, as Spark writes a schema in JSON.
+        options: The format and what it needs; see ``io.headrace.formats.Decode``.
+
+    Gives the event's columns, ``_origin`` and ``_dead``: an input that cannot be
+    read has a reason there, and no columns.
+    """
     spark = df.sparkSession
-    java_rows = _operator(spark, operator).over(df._jdf, *arguments)
+    decoder = _java_class(spark, "formats.Decode")
+    return DataFrame(decoder.over(df._jdf, schema, _java_map(spark, options)), spark)
+
+
+def encode(df: DataFrame, options: Mapping[str, str]) -> DataFrame:
+    """Write the column ``payload`` into bytes, as the column ``value``.
+
+    Args:
+        df: Rows with a struct called ``payload``.
+        options: The format and what it needs; see ``io.headrace.formats.Encode``.
+    """
+    spark = df.sparkSession
+    encoder = _java_class(spark, "formats.Encode")
+    return DataFrame(encoder.over(df._jdf, _java_map(spark, options)), spark)
+
+
+def encoded(spark: SparkSession, payload: Column, options: Mapping[str, str]) -> Column:
+    """Give the bytes of a struct as a column; `options` hold its schema."""
+    encoder = _java_class(spark, "formats.Encode")
+    java_column = encoder.column(payload._jc, _java_map(spark, options))
+    return ClassicColumn(java_column)
+
+
+def attach_delivery(
+    writer: DataStreamWriter, options: Mapping[str, str]
+) -> DataStreamWriter:
+    """Let a query deliver its outgoing rows into Kafka.
+
+    Args:
+        writer: Of a stream of outgoing rows.
+        options: From where to where; see ``io.headrace.delivery.Delivery``.
+    """
+    spark = writer._spark
+    delivery = _java_class(spark, "delivery.Delivery")
+    delivery.attach(writer._jwrite, _java_map(spark, options))
+    return writer
+
+
+def delivery_report(spark: SparkSession, pipeline: str, query: str) -> dict[str, Any]:
+    """Give what a query of this process has delivered since it was attached."""
+    delivery = _java_class(spark, "delivery.Delivery")
+    report: dict[str, Any] = json.loads(delivery.report(pipeline, query))
+    return report
+
+
+def close_delivery(spark: SparkSession, pipeline: str, query: str) -> None:
+    """Close what the JVM keeps open for a query that has ended."""
+    _java_class(spark, "delivery.Delivery").close(pipeline, query)
+
+
+def _over(operator: str, df: DataFrame, *arguments: Any) -> DataFrame:
+    spark = df.sparkSession
+    java_rows = _java_class(spark, f"operators.{operator}").over(df._jdf, *arguments)
     return DataFrame(java_rows, spark)
 
 
-def _operator(spark: SparkSession, name: str) -> Any:
-    require_supported(spark.version)
+def _java_map(spark: SparkSession, options: Mapping[str, str]) -> Any:
     jvm: Any = spark._jvm
-    found = getattr(jvm.io.headrace.operators, name)
+    made = jvm.java.util.HashMap()
+    for name, value in options.items():
+        made.put(name, value)
+    return made
+
+
+def _java_class(spark: SparkSession, name: str) -> Any:
+    require_supported(spark.version)
+    found: Any = spark._jvm.io.headrace  # type: ignore[union-attr]
+    for part in name.split("."):
+        found = getattr(found, part)
     # Py4J takes every name it cannot find for a package.
     if isinstance(found, JavaPackage):
         raise MachineError(
             "operators-jar-missing",
             "this Spark session does not hold headrace's operators",
-            detail=f"its JVM knows no io.headrace.operators.{name}.",
+            detail=f"its JVM knows no io.headrace.{name}.",
             hint="let headrace start the session, or start yours with spark.jars and "
             f"spark.driver.extraClassPath naming {_JAR}.",
         )

@@ -13,6 +13,7 @@ import pyspark
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from headrace._spark.bridge import operators_jar
@@ -98,6 +99,9 @@ def session(
     except (Py4JError, PySparkException) as error:
         raise _start_failed(error, master) from error
     spark.sparkContext.setLogLevel(log_level.upper())
+    for logger in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        # Each error of a plan, with its Java trace, which the exception has as well.
+        PySparkLogger.getLogger(logger).setLevel("CRITICAL")
     return spark
 
 
@@ -134,8 +138,9 @@ def spark_settings(
 
     extend("spark.jars", ",", *(path.absolute().as_uri() for path in (own, *jars)))
     # What spark.jars brings is seen by threads that carry spark-submit's class loader;
-    # the class path is seen by all.
-    extend("spark.driver.extraClassPath", os.pathsep, str(own))
+    # the class path is seen by all. Py4J's threads find our classes there, and a class
+    # that was found there looks for Kafka's client nowhere else.
+    extend("spark.driver.extraClassPath", os.pathsep, *map(str, (own, *jars)))
     options = [f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"]
     java_options = "spark.driver.extraJavaOptions"
     if not re.search(r"-XX:\+Use\w+GC\b", settings.get(java_options, "")):

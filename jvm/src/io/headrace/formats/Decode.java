@@ -1,0 +1,72 @@
+package io.headrace.formats;
+
+import static org.apache.spark.sql.functions.col;
+import static org.apache.spark.sql.functions.lit;
+import static org.apache.spark.sql.functions.struct;
+import static org.apache.spark.sql.functions.when;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+
+/** Turns rows of the Kafka source into typed columns, and what cannot be read into dead letters. */
+public final class Decode {
+    static final String REASON = "_reason";
+    static final String DETAIL = "_detail";
+    private static final String READ = "_read";
+
+    private Decode() {}
+
+    /**
+     * Reads the key or the value of each row.
+     *
+     * @param kafkaRows the columns of Spark's Kafka source; headers are optional
+     * @param eventSchemaJson the event's fields as Spark's JSON; not nullable means required
+     * @param options {@code format} and, by format, {@code registry}, {@code reader_schema}; {@code
+     *     what}, {@code max_bytes}, {@code tombstones}
+     * @return the event's fields, {@code _origin}, and {@code _dead}, null for a good event
+     */
+    public static Dataset<Row> over(
+            Dataset<Row> kafkaRows, String eventSchemaJson, Map<String, String> options) {
+        StructType schema = (StructType) DataType.fromJson(eventSchemaJson);
+        FormatOptions wanted = new FormatOptions(options);
+        ReadFunction function = new ReadFunction(schema, wanted);
+        Dataset<Row> read =
+                kafkaRows.withColumn(
+                        READ, Call.of(function, "read", function.resultType(), col(wanted.what())));
+        List<Column> columns = new ArrayList<>();
+        StructField[] fields = schema.fields();
+        for (StructField field : fields) {
+            columns.add(inside(field.name()).as(field.name(), field.metadata()));
+        }
+        columns.add(
+                struct(col("topic"), col("partition"), col("offset"), col("timestamp"))
+                        .as("_origin"));
+        columns.add(dead(kafkaRows).as("_dead"));
+        return read.select(columns.toArray(Column[]::new));
+    }
+
+    private static Column dead(Dataset<Row> kafkaRows) {
+        boolean headed = List.of(kafkaRows.columns()).contains("headers");
+        Column none = lit(null).cast("array<struct<key:string,value:binary>>");
+        return when(
+                inside(REASON).isNotNull(),
+                struct(
+                        inside(REASON).as("reason"),
+                        inside(DETAIL).as("detail"),
+                        col("key"),
+                        col("value"),
+                        (headed ? col("headers") : none).as("headers")));
+    }
+
+    /** A field of what was read; by {@code getField}, which takes a dot in a name for a dot. */
+    private static Column inside(String name) {
+        return col(READ).getField(name);
+    }
+}
