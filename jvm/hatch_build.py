@@ -5,8 +5,9 @@ jar alone after a change in ``jvm/src``::
 
     python jvm/hatch_build.py
 
-The compiler is the JDK's own ``javac`` and the class path is the jars PySpark
-carries, so the operators are checked against exactly the Spark they will run in.
+The compiler is the JDK's own ``javac``. The class path is the jars PySpark carries
+and the locked jars of the Kafka connector, so the operators are checked against
+exactly the Spark and the Kafka client they will run with.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def compile_classes(sources: Path, classes: Path) -> None:
         # Some of PySpark's jars name others in their manifests that it leaves out,
         # hence no warnings about the class path itself.
         *("-Xlint:all,-path", "-Werror"),
-        *("-classpath", str(pyspark_jars() / "*")),
+        *("-classpath", class_path()),
         *("-d", str(classes)),
         *sorted(str(source) for source in sources.rglob("*.java")),
     ]
@@ -124,6 +125,30 @@ def find_javac() -> str:
             "the released wheel needs no compiler."
         )
     return found
+
+
+def class_path() -> str:
+    """Give the jars that the operators are compiled against."""
+    return os.pathsep.join([str(pyspark_jars() / "*"), *map(str, kafka_jars())])
+
+
+def kafka_jars() -> list[Path]:
+    """Give the locked jars of the Kafka connector, fetched if they are not there.
+
+    Raises:
+        JarBuildError: They could not be had; the message says why.
+    """
+    # The tree that is being built knows its own lock. It need not be installed yet.
+    sys.path.insert(0, str(SOURCES.parent.parent / "src"))
+    try:
+        from headrace.artifacts import fetch  # noqa: PLC0415
+        from headrace.errors import HeadraceError  # noqa: PLC0415
+    finally:
+        del sys.path[0]
+    try:
+        return fetch("spark-kafka")
+    except HeadraceError as error:
+        raise JarBuildError(str(error)) from error
 
 
 def pyspark_jars() -> Path:

@@ -1,0 +1,81 @@
+"""Turn what Spark says of a failed query into the error that caused it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from headrace.errors import DeliveryError, HeadraceError, LogError, SchemaError
+
+_MARK = "headrace-refusal "
+
+# Spark says so when the log of a checkpoint holds a batch that it is about to add.
+_TWO_DRIVERS = ("CONCURRENT_STREAM_LOG_UPDATE", "Multiple streaming jobs detected")
+
+_Told = Mapping[str, Any]
+
+# Each name that the JVM gives, spelt out: a page of the docs belongs to each.
+_NAMED: Mapping[str, Callable[[_Told], HeadraceError]] = {
+    "batch-not-deterministic": lambda t: DeliveryError("batch-not-deterministic", **t),
+    "broker-unreachable": lambda t: LogError("broker-unreachable", **t),
+    "checkpoint-damaged": lambda t: DeliveryError("checkpoint-damaged", **t),
+    "checkpoint-missing": lambda t: DeliveryError("checkpoint-missing", **t),
+    "commit-unknown": lambda t: DeliveryError("commit-unknown", **t),
+    "lanes-changed": lambda t: DeliveryError("lanes-changed", **t),
+    "ledger-blocked": lambda t: DeliveryError("ledger-blocked", **t),
+    "ledger-gap": lambda t: DeliveryError("ledger-gap", **t),
+    "ledger-missing": lambda t: DeliveryError("ledger-missing", **t),
+    "offsets-changed": lambda t: DeliveryError("offsets-changed", **t),
+    "output-refused": lambda t: DeliveryError("output-refused", **t),
+    "output-unreachable": lambda t: DeliveryError("output-unreachable", **t),
+    "payload-unfit": lambda t: SchemaError("payload-unfit", **t),
+    "progress-topic-narrow": lambda t: DeliveryError("progress-topic-narrow", **t),
+    "registry-unreachable": lambda t: SchemaError("registry-unreachable", **t),
+    "schema-type-unsupported": lambda t: SchemaError("schema-type-unsupported", **t),
+    "too-many-dead-letters": lambda t: DeliveryError("too-many-dead-letters", **t),
+    "topic-missing": lambda t: LogError("topic-missing", **t),
+    "topic-recreated": lambda t: DeliveryError("topic-recreated", **t),
+    "topic-refused": lambda t: LogError("topic-refused", **t),
+    "transaction-timeout": lambda t: DeliveryError("transaction-timeout", **t),
+    "writer-fenced": lambda t: DeliveryError("writer-fenced", **t),
+}
+
+
+def named_failure(text: str, *, where: str | None = None) -> HeadraceError | None:
+    """Give the named error that a failure's text holds; None if it holds none.
+
+    Args:
+        text: What Spark or Py4J says, however much it wraps around the cause.
+        where: The place it concerns, such as the pipeline.
+
+    Example:
+        >>> named_failure("java.lang.OutOfMemoryError: Java heap space")
+    """
+    told = _refusal(text)
+    if told is not None:
+        make = _NAMED.get(told["slug"])
+        if make is not None:
+            parts = {part: told[part] for part in ("fact", "detail", "hint")}
+            return make({**parts, "where": where})
+    if any(sign in text for sign in _TWO_DRIVERS):
+        return DeliveryError(
+            "checkpoint-in-use",
+            "another driver runs on this checkpoint",
+            detail="it has added a batch to the checkpoint's log that this one was "
+            "about to add; nothing of it was written twice.",
+            hint="stop one of the two, then start the other again.",
+            where=where,
+        )
+    return None
+
+
+def _refusal(text: str) -> dict[str, Any] | None:
+    _, mark, rest = text.partition(_MARK)
+    if not mark:
+        return None
+    try:
+        told, _ = json.JSONDecoder().raw_decode(rest)
+    except ValueError:
+        return None
+    return told if isinstance(told, dict) else None

@@ -1,0 +1,109 @@
+"""What is written is what was sent, in every shape a row can have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from confluent_kafka import Consumer, Message, TopicPartition
+from ledgers import ledger
+from rig import Job, Workshop
+
+from headrace.log import GroupOffsets
+
+
+def messages(job: Job, topic: str, count: int) -> list[Message]:
+    consumer = Consumer({"bootstrap.servers": job.bootstrap, "group.id": "look"})
+    partitions = consumer.list_topics(topic).topics[topic].partitions
+    consumer.assign([TopicPartition(topic, number, 0) for number in partitions])
+    found = []
+    while len(found) < count:
+        found += consumer.consume(count - len(found), 10)
+    consumer.close()
+    return found
+
+
+def test_keys_values_headers_and_timestamps_arrive_as_they_were(
+    new_job: Callable[..., Job], workshop: Workshop
+) -> None:
+    job = new_job()
+    job.feed(30)
+    headers = "array(named_struct('key', 'kind', 'value', encode('copy', 'utf-8')))"
+
+    workshop.run(job, headers=headers, sinks="0")
+
+    [sent, got] = (
+        sorted((m.key(), m.value(), m.timestamp()[1]) for m in messages(job, topic, 30))
+        for topic in (job.input, job.outputs[0])
+    )
+    assert got == sent
+    [first] = messages(job, job.outputs[0], 1)
+    assert first.headers() == [("kind", b"copy")]
+
+
+def test_a_null_value_is_written_as_a_tombstone(
+    new_job: Callable[..., Job], workshop: Workshop
+) -> None:
+    job = new_job()
+    job.feed(10)
+
+    workshop.run(job, value="CAST(NULL AS BINARY)", sinks="0")
+
+    assert {m.value() for m in messages(job, job.outputs[0], 10)} == {None}
+
+
+def test_a_batch_without_rows_is_in_the_ledger(
+    new_job: Callable[..., Job], workshop: Workshop
+) -> None:
+    job = new_job(lanes=2, per_batch=100)
+    job.feed(200)
+
+    told = workshop.run(job, where="false")
+
+    assert told["batches"] >= 2
+    for lane in (0, 1):
+        records = ledger(job, lane)
+        assert [r["batch"] for r in records] == list(range(told["batches"]))
+        assert {r["rows"] for r in records} == {0}
+
+
+def test_order_is_kept_though_spark_cuts_a_partition_into_several_tasks(
+    new_job: Callable[..., Job], workshop: Workshop
+) -> None:
+    job = new_job(lanes=2, per_batch=2000)
+    job.feed(2000, keys=7)
+    reader = job.reader()
+
+    workshop.run(job, source={"minPartitions": "12"})
+
+    while reader.read(1.0):
+        pass
+    reader.close()
+    assert not reader.accounts[job.outputs[0]].faults(job.sent)
+
+
+def test_the_group_of_the_pipeline_shows_no_lag_at_the_end(
+    new_job: Callable[..., Job], workshop: Workshop
+) -> None:
+    job = new_job()
+    job.feed(300)
+
+    workshop.run(job)
+
+    with GroupOffsets(job.bootstrap, f"headrace.{job.name}") as group:
+        assert sum(group.committed(job.input, range(3)).values()) == 300
+
+
+def test_at_least_once_writes_the_same_rows_without_a_ledger(
+    new_job: Callable[..., Job], workshop: Workshop
+) -> None:
+    job = new_job()
+    job.feed(300)
+    reader = job.reader()
+
+    told = workshop.run(job, terms={"delivery": "at-least-once"})
+
+    assert told["rows"][job.outputs[0]] == 300
+    while reader.read(1.0):
+        pass
+    reader.close()
+    assert not reader.accounts[job.outputs[0]].faults(job.sent)

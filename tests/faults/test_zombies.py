@@ -1,0 +1,55 @@
+"""Of two drivers on one checkpoint one goes on, and the other says why it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from rig import Job, ending, stopped_jvm, watched
+from waiting import wait_until
+
+
+@pytest.mark.parametrize(
+    ("place", "slug"),
+    [
+        # With a transaction open, and with a lane that rests: fenced.
+        ("record-sent:2", "writer-fenced"),
+        ("tasks-running:2", "writer-fenced"),
+        # Without a lane it sees that the ledger went on, and fences nobody.
+        ("after-offsets:1", "checkpoint-in-use"),
+    ],
+)
+def test_a_driver_that_wakes_up_after_another_took_over_writes_nothing(
+    new_job: Callable[..., Job], place: str, slug: str
+) -> None:
+    job = new_job(per_batch=500)
+    job.feed(3000)
+    reader = job.reader()
+    zombie = job.start(f"{place}:stop")
+    jvm = wait_until("the JVM is stopped", lambda: stopped_jvm(zombie), seconds=120)
+
+    successor = watched(job.start(terms={"take_over": True}), reader)
+    jvm.resume()
+    loser = watched(zombie, reader)
+
+    assert successor.status == 0, successor.log
+    assert loser.told["slug"] == slug, loser.log
+    every, tenth = (reader.accounts[topic] for topic in job.outputs)
+    assert not every.faults(job.sent) + tenth.faults(job.sent, every=10)
+    reader.close()
+
+
+def test_a_second_driver_on_a_checkpoint_is_refused(
+    new_job: Callable[..., Job],
+) -> None:
+    job = new_job()
+    job.feed(600)
+    first = job.start("after-offsets:1:stop")
+    jvm = wait_until("the first one runs", lambda: stopped_jvm(first), seconds=120)
+
+    second = job.run()
+    jvm.resume()
+
+    assert second.told["slug"] == "checkpoint-in-use", second.log
+    assert str(first.pid) in second.told["text"]
+    assert ending(first).status == 0
