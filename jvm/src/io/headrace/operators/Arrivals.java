@@ -1,0 +1,78 @@
+package io.headrace.operators;
+
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.types.StructType;
+import scala.collection.Iterator;
+
+/**
+ * Puts the packed rows of a call into the order of their events, as they come in none.
+ *
+ * <p>The order is by event time, then partition, offset and topic; rows whose origin is unknown are
+ * put in order by their bytes, so that a batch that is run again has the same order.
+ */
+final class Arrivals implements Serializable {
+    static final String DEAD = "_dead";
+    private static final String ORIGIN = "_origin";
+    private static final long serialVersionUID = 1L;
+    private static final int ABSENT = -1;
+
+    private final Parcel parcel;
+    private final int time;
+    private final int origin;
+    private final int dead;
+
+    Arrivals(Parcel parcel, String time) {
+        StructType schema = parcel.schema();
+        List<String> names = Arrays.asList(schema.fieldNames());
+        this.parcel = parcel;
+        this.time = schema.fieldIndex(time);
+        this.origin = names.indexOf(ORIGIN);
+        this.dead = names.indexOf(DEAD);
+    }
+
+    /** A packed row, its event time in microseconds, and where it came from, if that is known. */
+    record Arrival(byte[] bytes, long at, InternalRow origin) {}
+
+    /** Whether a row is a dead letter. */
+    boolean isDead(byte[] bytes) {
+        return dead != ABSENT && !parcel.unpack(bytes).isNullAt(dead);
+    }
+
+    /** Gives rows that have a time in order. */
+    List<Arrival> inOrder(Iterator<Row> rows) {
+        List<Arrival> found = new ArrayList<>(1);
+        while (rows.hasNext()) {
+            found.add(arrival(rows.next().getAs(0)));
+        }
+        found.sort(
+                Comparator.comparingLong(Arrival::at)
+                        .thenComparing(Arrival::origin, Arrivals::compareOrigins)
+                        .thenComparing(Arrival::bytes, Arrays::compare));
+        return found;
+    }
+
+    private Arrival arrival(byte[] bytes) {
+        UnsafeRow row = parcel.unpack(bytes);
+        boolean known = origin != ABSENT && !row.isNullAt(origin);
+        // topic, partition, offset, timestamp: the order that all sources give them in.
+        return new Arrival(bytes, row.getLong(time), known ? row.getStruct(origin, 4) : null);
+    }
+
+    private static int compareOrigins(InternalRow one, InternalRow other) {
+        if (one == null || other == null) {
+            return Boolean.compare(one != null, other != null);
+        }
+        int order = Integer.compare(one.getInt(1), other.getInt(1));
+        if (order == 0) {
+            order = Long.compare(one.getLong(2), other.getLong(2));
+        }
+        return order == 0 ? one.getUTF8String(0).compareTo(other.getUTF8String(0)) : order;
+    }
+}

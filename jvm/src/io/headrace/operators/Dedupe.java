@@ -1,0 +1,164 @@
+package io.headrace.operators;
+
+import static org.apache.spark.sql.functions.col;
+import static org.apache.spark.sql.functions.count;
+import static org.apache.spark.sql.functions.lit;
+import static org.apache.spark.sql.functions.when;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Encoder;
+import org.apache.spark.sql.Encoders;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.catalyst.encoders.AgnosticEncoders.ArrayEncoder;
+import org.apache.spark.sql.catalyst.encoders.AgnosticEncoders.PrimitiveLongEncoder$;
+import org.apache.spark.sql.streaming.ExpiredTimerInfo;
+import org.apache.spark.sql.streaming.OutputMode;
+import org.apache.spark.sql.streaming.StatefulProcessor;
+import org.apache.spark.sql.streaming.TTLConfig;
+import org.apache.spark.sql.streaming.TimeMode;
+import org.apache.spark.sql.streaming.TimerValues;
+import org.apache.spark.sql.streaming.ValueState;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+import scala.collection.Iterator;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * Keeps the first event of each id and drops those that repeat it within a time.
+ *
+ * <p>Two events of an id are the same if their event times lie at most that time apart; of a
+ * batch's events the earliest is the first. Dead letters, and events without an id or a time, pass.
+ *
+ * <p>State: for each id, the times of the events that passed, until the watermark is beyond the
+ * time by more than {@code within}. Late events: judged like any other, and remembered for {@code
+ * within} after the watermark at their arrival. After a restart: goes on from the ids of the last
+ * committed batch.
+ */
+public final class Dedupe extends StatefulProcessor<Row, Row, Row> {
+    private static final long serialVersionUID = 1L;
+
+    private static final String FATE = "_fate";
+    private static final int PASSED = 0;
+    private static final int DUPLICATE = 1;
+    private static final int DEAD = 2;
+
+    private final Arrivals arrivals;
+    private final long within;
+    private final String variable;
+    private transient ValueState<long[]> passed;
+
+    private Dedupe(Arrivals arrivals, long within, String name) {
+        this.arrivals = arrivals;
+        this.within = within;
+        this.variable = "passed-" + name;
+    }
+
+    /**
+     * Drops repeated events.
+     *
+     * <p>Spark reports two metrics with each batch: {@code dedupe.NAME.in} has {@code in}, the rows
+     * that came; {@code dedupe.NAME.out} has {@code out}, {@code duplicates} and {@code
+     * dead_letters}, which add up to it.
+     *
+     * @param rows the input, with a watermark; {@code _origin} orders events of one time, and
+     *     {@code _dead} marks dead letters, where there are such columns
+     * @param name the step's name, which its state and metrics are called by
+     * @param by the name of the id's column
+     * @param time the name of the event time's column
+     * @param within how far apart the same events can be, in microseconds
+     * @return the input's columns
+     */
+    public static Dataset<Row> over(
+            Dataset<Row> rows, String name, String by, String time, long within) {
+        Column id = rows.col(PackedRows.quoted(by));
+        Column judged = rows.col(PackedRows.quoted(time)).isNotNull();
+        if (List.of(rows.columns()).contains(Arrivals.DEAD)) {
+            judged = judged.and(rows.col(Arrivals.DEAD).isNull());
+        }
+        PackedRows packed =
+                PackedRows.by(rows, when(judged, id))
+                        .observed("dedupe." + name + ".in", count(lit(1)).as("in"));
+        StructType output =
+                new StructType()
+                        .add(PackedRows.ROW, DataTypes.BinaryType, false)
+                        .add(FATE, DataTypes.IntegerType, false);
+        Dataset<Row> all =
+                packed.groups()
+                        .transformWithState(
+                                new Dedupe(new Arrivals(packed.parcel(), time), within, name),
+                                TimeMode.EventTime(),
+                                OutputMode.Append(),
+                                Encoders.row(output))
+                        .observe(
+                                "dedupe." + name + ".out",
+                                of(PASSED).as("out"),
+                                of(DUPLICATE).as("duplicates"),
+                                of(DEAD).as("dead_letters"));
+        return packed.unpacked(all.where(col(FATE).notEqual(DUPLICATE)));
+    }
+
+    @Override
+    public void init(OutputMode outputMode, TimeMode timeMode) {
+        passed = getHandle().getValueState(variable, times(), TTLConfig.NONE());
+    }
+
+    @Override
+    public Iterator<Row> handleInputRows(Row key, Iterator<Row> rows, TimerValues timers) {
+        if (key.isNullAt(0)) {
+            return rows.map(this::undecided);
+        }
+        Remembered remembered =
+                new Remembered(passed.get(), within, timers.getCurrentWatermarkInMs());
+        List<Row> given = new ArrayList<>();
+        boolean changed = false;
+        for (Arrivals.Arrival arrival : arrivals.inOrder(rows)) {
+            boolean duplicate = remembered.hides(arrival.at());
+            if (!duplicate) {
+                remembered.add(arrival.at()).ifPresent(getHandle()::registerTimer);
+                changed = true;
+            }
+            given.add(given(arrival.bytes(), duplicate ? DUPLICATE : PASSED));
+        }
+        if (changed) {
+            passed.update(remembered.stored());
+        }
+        return CollectionConverters.asScala(given.iterator());
+    }
+
+    @Override
+    public Iterator<Row> handleExpiredTimer(Row key, TimerValues timers, ExpiredTimerInfo info) {
+        Remembered remembered =
+                new Remembered(passed.get(), within, timers.getCurrentWatermarkInMs());
+        if (remembered.isEmpty()) {
+            passed.clear();
+        } else {
+            passed.update(remembered.stored());
+        }
+        return CollectionConverters.asScala(Collections.emptyIterator());
+    }
+
+    /** Times and watermarks by turns, as one array of numbers: what most ids need is two. */
+    @SuppressWarnings("unchecked")
+    private static Encoder<long[]> times() {
+        Encoder<?> longs = new ArrayEncoder<>(PrimitiveLongEncoder$.MODULE$, false);
+        return (Encoder<long[]>) longs;
+    }
+
+    private Row undecided(Row row) {
+        byte[] bytes = row.getAs(0);
+        return given(bytes, arrivals.isDead(bytes) ? DEAD : PASSED);
+    }
+
+    private static Row given(byte[] row, int fate) {
+        return RowFactory.create(row, fate);
+    }
+
+    private static Column of(int fate) {
+        return count(when(col(FATE).equalTo(fate), lit(1)));
+    }
+}
