@@ -33,6 +33,12 @@ spark: ready ## run the tests on a Spark session
 system: ready ## run the tests on the real servers
 	$(BIN)/pytest tests/system
 
+chaos: ready ## kill drivers and brokers at length; SEED=n replays a run
+	PYTHONPATH=tests $(BIN)/python tests/faults/chaos.py $(if $(SEED),--seed $(SEED))
+
+bench: ready ## measure the delivery beside plain Spark
+	$(BIN)/python bench/delivery.py
+
 wheel: ready ## build the wheel into dist/
 	$(BIN)/uv build --wheel --no-build-isolation --python $(BIN)/python
 
@@ -51,4 +57,4 @@ clean: ## remove the environment and everything built
 $(OPERATORS): $(shell find jvm -name '*.java') jvm/hatch_build.py .venv/ready
 	$(BIN)/python jvm/hatch_build.py
 
-.PHONY: help demo test ready lint format unit spark system wheel lock clean
+.PHONY: help demo test ready lint format unit spark system chaos bench wheel lock clean

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    started = session("headrace-tests", jars=())
+    started = session("headrace-tests")
     yield started
     started.stop()
 

@@ -109,7 +109,8 @@ def test_jars_and_java_options_of_the_user_are_added() -> None:
         "file:///jars/connector.jar",
         "file:///jars/mine.jar",
     ]
-    assert settings["spark.driver.extraClassPath"] == f"{own}{os.pathsep}/classes"
+    class_path = [str(own), "/jars/connector.jar", "/classes"]
+    assert settings["spark.driver.extraClassPath"] == os.pathsep.join(class_path)
     assert settings["spark.driver.extraJavaOptions"].endswith(
         " -XX:+UseParallelGC -Dmine=1"
     )

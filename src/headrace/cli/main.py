@@ -10,7 +10,17 @@ from typing import Annotated
 
 import typer
 
-from headrace.cli import doctor, services
+from headrace.cli import (
+    consume,
+    dead_letters,
+    doctor,
+    groups,
+    inspect,
+    produce,
+    run,
+    services,
+    topics,
+)
 from headrace.cli.output import talk
 from headrace.errors import HeadraceError
 
@@ -22,11 +32,18 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+app.command()(run.run)
+app.command()(inspect.inspect)
 app.command()(services.up)
 app.command()(services.down)
 app.command()(services.status)
 app.command()(services.logs)
 app.command()(doctor.doctor)
+app.add_typer(topics.app, name="topics")
+app.command()(produce.produce)
+app.command()(consume.consume)
+app.add_typer(groups.app, name="groups")
+app.add_typer(dead_letters.app, name="dead-letters")
 
 
 def _print_version(asked: bool) -> None:

@@ -1,0 +1,181 @@
+"""Pipelines: named programs of sources, steps and sinks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from headrace.errors import DeliveryError, StepError
+from headrace.event import event_type
+from headrace.plan.explain import explain
+from headrace.plan.steps import Dedupe, Output, Read, Step, walk
+from headrace.schema.names import require_name
+from headrace.schema.origin import declared_at
+from headrace.sinks.kafka import KafkaSink
+from headrace.sources import KafkaSource
+from headrace.stream import Stream
+
+DELIVERIES = ("exactly-once", "at-least-once")
+
+
+class Pipeline:
+    """A named program: streams that are read, changed and written.
+
+    Declaring one starts nothing and needs no JVM; ``headrace run FILE`` runs it.
+
+    Args:
+        name: Its name in lower-case letters, digits and dashes. Topics, groups and
+            checkpoints are called after it, so it stays the same for life.
+        lanes: How many transactional writers share a batch. With one, a batch is
+            atomic over all topics; more are faster, and each is atomic by itself.
+        dead_letter_limit: The share of inputs that may be unreadable before the
+            pipeline stops, from 0 to 1.
+
+    Example:
+        >>> from headrace import event, kafka, sinks
+        >>> @event(key="card")
+        ... class Payment:
+        ...     card: str
+        ...     cents: int
+        >>> big = Pipeline("big-payments")
+        >>> payments = big.read(kafka("payments", Payment))
+        >>> big.write("big", payments.where("cents > 100000"), sinks.kafka("big"))
+        >>> [output.name for output in big.outputs]
+        ['big']
+    """
+
+    def __init__(
+        self, name: str, *, lanes: int = 1, dead_letter_limit: float = 0.5
+    ) -> None:
+        self.where = declared_at()
+        require_name(name, "a pipeline", self.where)
+        if lanes < 1:
+            raise StepError(
+                "lanes-below-one",
+                f"a pipeline cannot write through {lanes} lanes",
+                hint="use one lane, or more for throughput.",
+                where=self.where,
+            )
+        if not 0 <= dead_letter_limit <= 1:
+            raise StepError(
+                "share-out-of-range",
+                f"dead_letter_limit is {dead_letter_limit}, not a share from 0 to 1",
+                where=self.where,
+            )
+        self.name = name
+        self.lanes = lanes
+        self.dead_letter_limit = dead_letter_limit
+        self._outputs: list[Output] = []
+
+    @property
+    def outputs(self) -> tuple[Output, ...]:
+        """What the pipeline writes, in the order of declaration."""
+        return tuple(self._outputs)
+
+    @property
+    def dead_letter_topic(self) -> str:
+        """The topic of the inputs that could not be read."""
+        return f"{self.name}.dead-letters"
+
+    def explain(self) -> dict[str, Any]:
+        """Give graph, schemas, state and guarantees as plain data."""
+        return explain(
+            self.name,
+            self.outputs,
+            lanes=self.lanes,
+            dead_letter_topic=self.dead_letter_topic,
+        )
+
+    def read(
+        self, source: KafkaSource, *, out_of_order: timedelta | None = None
+    ) -> Stream:
+        """Read a topic as a stream of its events.
+
+        Args:
+            source: The topic, from ``kafka(...)``.
+            out_of_order: How much later than its successors an event may arrive.
+
+        Raises:
+            SchemaError: [not-an-event] the source's class was not declared.
+            StepError: [duration-negative] `out_of_order` is below zero.
+        """
+        where = declared_at()
+        event = event_type(source.event)
+        if out_of_order is not None and out_of_order < timedelta(0):
+            raise StepError(
+                "duration-negative",
+                f"out_of_order is {out_of_order.total_seconds():g} seconds",
+                hint="give zero or more: seconds(10).",
+                where=where,
+            )
+        return Stream(
+            Read(event.record, event.key, event.time, where, source, out_of_order)
+        )
+
+    def write(
+        self,
+        name: str,
+        stream: Stream,
+        sink: KafkaSink,
+        *,
+        delivery: str = "exactly-once",
+    ) -> None:
+        """Write a stream into a sink.
+
+        Args:
+            name: The output's name, once in a pipeline.
+            stream: What to write.
+            sink: Where to, from ``sinks``.
+            delivery: ``exactly-once``, or ``at-least-once``, which is cheaper and
+                may repeat events after a crash.
+
+        Raises:
+            StepError: [output-name-taken], [column-unknown], [name-refused],
+                [step-name-taken].
+            DeliveryError: [delivery-unknown] there is no such delivery.
+        """
+        where = declared_at()
+        require_name(name, "an output", where)
+        if delivery not in DELIVERIES:
+            raise DeliveryError(
+                "delivery-unknown",
+                f'there is no delivery "{delivery}"',
+                hint=f"choose from {', '.join(DELIVERIES)}.",
+                where=where,
+            )
+        if any(output.name == name for output in self._outputs):
+            raise StepError(
+                "output-name-taken",
+                f'pipeline "{self.name}" has an output "{name}" already',
+                hint="give each output a name of its own.",
+                where=where,
+            )
+        if sink.key is not None and sink.key not in stream.step.columns:
+            raise StepError(
+                "column-unknown",
+                f'the sink is keyed by "{sink.key}", which is not a column',
+                detail=f"the columns are {', '.join(stream.columns)}.",
+                where=where,
+            )
+        _require_step_names([*(o.step for o in self._outputs), stream.step])
+        self._outputs.append(Output(name, stream.step, sink, delivery, where))
+
+
+def _require_step_names(ends: Sequence[Step]) -> None:
+    """Refuse two steps of one name: their state and metrics would be mistaken."""
+    named: dict[str, Dedupe] = {}
+    for step in (step for end in ends for step in walk(end)):
+        if not isinstance(step, Dedupe):
+            continue
+        first = named.setdefault(step.name, step)
+        if first is not step:
+            raise StepError(
+                "step-name-taken",
+                f'two steps are called "{step.name}"',
+                detail=f"the other one is declared at {first.where}; state is kept "
+                "under a step's name.",
+                hint="give each a name of its own, or declare the step once and use "
+                "its stream twice.",
+                where=step.where,
+            )

@@ -1,0 +1,1 @@
+"""The plan: from declared steps to one Spark query."""

@@ -1,0 +1,108 @@
+"""Explain a pipeline without starting it: graph, schemas, state and guarantees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from headrace.plan.steps import Output, Read, Step, trunk, walk
+
+_GUARANTEES = {
+    "exactly-once": "each event once, for readers of committed data",
+    "at-least-once": "no event lost; some may be repeated after a crash",
+}
+
+
+def explain(
+    name: str, outputs: Sequence[Output], *, lanes: int, dead_letter_topic: str
+) -> dict[str, Any]:
+    """Give all that is known of a pipeline before it runs, as plain data."""
+    numbers: dict[Step, int] = {}
+    for output in outputs:
+        for step in walk(output.step):
+            numbers.setdefault(step, len(numbers) + 1)
+    exactly_once = any(output.delivery == "exactly-once" for output in outputs)
+    return {
+        "pipeline": name,
+        "group": f"headrace.{name}",
+        "dead_letters": dead_letter_topic,
+        "lanes": lanes,
+        "delivery": "exactly-once" if exactly_once else "at-least-once",
+        "evaluations": len({trunk(output.step) for output in outputs}),
+        "steps": [_step(step, number, numbers) for step, number in numbers.items()],
+        "outputs": [_output(output, numbers, exactly_once) for output in outputs],
+    }
+
+
+def _step(step: Step, number: int, numbers: dict[Step, int]) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "step": number,
+        "verb": step.verb,
+        "does": step.summary,
+        "from": [numbers[earlier] for earlier in step.inputs],
+        "engine": step.engine,
+        "state": step.state,
+        "where": step.where,
+        "key": step.key,
+        "time": step.time,
+        "columns": {field.name: _type(field.type.sql) for field in step.columns},
+        "required": [field.name for field in step.columns if field.required],
+    }
+    if isinstance(step, Read):
+        told["topic"] = step.source.topic
+        told["format"] = step.source.format
+        told["start"] = step.source.start
+    return told
+
+
+def _type(sql: str) -> str:
+    return "known when planned" if sql == "void" else sql
+
+
+def _output(
+    output: Output, numbers: dict[Step, int], exactly_once: bool
+) -> dict[str, Any]:
+    # Outputs of one query share its transaction, so the stronger delivery holds.
+    delivery = "exactly-once" if exactly_once else output.delivery
+    return {
+        "output": output.name,
+        "from": numbers[output.step],
+        "sink": "kafka",
+        "topic": output.sink.topic,
+        "format": output.sink.format,
+        "key": output.key,
+        "delivery": delivery,
+        "guarantee": _GUARANTEES[delivery],
+        "where": output.where,
+    }
+
+
+def explain_text(told: dict[str, Any]) -> str:
+    """Give an explanation as a person reads it."""
+    lines = [
+        f'pipeline "{told["pipeline"]}": {told["delivery"]}, {told["lanes"]} lane(s), '
+        f"{told['evaluations']} evaluation(s) of the source",
+        f"  progress as group {told['group']}, dead letters in {told['dead_letters']}",
+        "",
+    ]
+    for step in told["steps"]:
+        came = ", ".join(str(number) for number in step["from"])
+        lines.append(
+            f"  {step['step']:>3}  {step['verb']:<10}{step['does']}"
+            + (f"   <- {came}" if came else "")
+        )
+        state = step["state"] or "none"
+        lines.append(f"       {step['engine']}; state: {state}; {step['where']}")
+        columns = ", ".join(
+            f"{name} {type_}" for name, type_ in step["columns"].items()
+        )
+        lines.append(f"       {columns}")
+    lines.append("")
+    for output in told["outputs"]:
+        keyed = f" keyed by {output['key']}" if output["key"] else ", without a key"
+        lines.append(
+            f'  output "{output["output"]}" <- {output["from"]}: topic '
+            f"{output['topic']} as {output['format']}{keyed}"
+        )
+        lines.append(f"       {output['delivery']}: {output['guarantee']}")
+    return "\n".join(lines)

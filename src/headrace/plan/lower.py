@@ -1,0 +1,234 @@
+"""Lower steps to data frames; unreadable inputs ride along untouched.
+
+Every frame here has a step's columns and three more: ``_origin``, where an event came
+from, ``_dead``, which is set for an input that could not be read, and ``_read``, the
+number of its source. Dead rows pass every step as they are, so one evaluation of the
+source feeds the sinks and the dead letters alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import functions as sql
+from pyspark.sql.types import DecimalType, FloatType, IntegralType
+
+from headrace._spark import bridge
+from headrace.errors import StepError
+from headrace.plan.steps import (
+    Dedupe,
+    Read,
+    Select,
+    Step,
+    Transform,
+    Union,
+    Where,
+    out_of_order,
+    walk,
+)
+from headrace.schema.types import Real, Whole
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from headrace.schema.expressions import Expression
+    from headrace.schema.types import FieldType, Record
+
+CARRIED = ("_origin", "_dead", "_read")
+
+Open = Callable[[Read], "DataFrame"]
+"""Gives the decoded frame of a source: its event's columns, _origin and _dead."""
+
+
+class Lowering:
+    """Turns steps into frames, each step once.
+
+    Args:
+        open_source: Gives the decoded frame of a source.
+    """
+
+    def __init__(self, open_source: Open) -> None:
+        self._open_source = open_source
+        self._frames: dict[Step, DataFrame] = {}
+        self._numbers: dict[Read, int] = {}
+
+    def frame(self, step: Step, *, heard: Collection[Read] = ()) -> DataFrame:
+        """Give the frame of a step.
+
+        Args:
+            step: The step.
+            heard: Sources whose dead letters another frame carries already.
+        """
+        if step not in self._frames:
+            with named(step):
+                self._frames[step] = self._lower(step)
+        frame = self._frames[step]
+        numbers = [self._numbers[read] for read in reads(step) if read in heard]
+        if not numbers:
+            return frame
+        return frame.where(sql.isnull("_dead") | ~sql.col("_read").isin(numbers))
+
+    def _lower(self, step: Step) -> DataFrame:
+        match step:
+            case Read():
+                number = self._numbers.setdefault(step, len(self._numbers))
+                return self._open_source(step).withColumn("_read", sql.lit(number))
+            case Where():
+                kept = true_for(sql.expr(step.condition.text))
+                return self.frame(step.input).where(_if_alive(kept).otherwise(True))
+            case Select():
+                before = self.frame(step.input)
+                chosen = [
+                    _computed(expression, step.input.columns, before).alias(name)
+                    for name, expression in step.expressions.items()
+                ]
+                return before.select(*chosen, *CARRIED)
+            case Union():
+                return self._union(step)
+            case Transform():
+                return self._transform(step)
+            case Dedupe():
+                return bridge.dedupe(self._clocked(step.input), step)
+        raise AssertionError(step)
+
+    def _union(self, step: Union) -> DataFrame:
+        """Put streams together; a source that several share is heard once.
+
+        Where one of them drives the watermark already, all of them must.
+        """
+        first, *others = step.streams
+        give = self._clocked if _is_clocked(step) else self.frame
+        frame, heard = give(first), reads(first)
+        for other in others:
+            added = give(other, heard=heard)
+            _require_same_types(step, frame, added)
+            frame = frame.unionByName(added)
+            heard |= reads(other)
+        return frame
+
+    def _clocked(self, step: Step, *, heard: Collection[Read] = ()) -> DataFrame:
+        """Give a frame that drives the watermark; Spark wants that said only once."""
+        frame = self.frame(step, heard=heard)
+        if step.time is None or _is_clocked(step):
+            return frame
+        delay = out_of_order(step) // timedelta(milliseconds=1)
+        return frame.withWatermark(step.time, f"{delay} milliseconds")
+
+    def _transform(self, step: Transform) -> DataFrame:
+        """Keep dead letters away from the user's function."""
+        before = self.frame(step.input)
+        living = before.where("_dead is null").drop(*CARRIED)
+        after = step.function(living)
+        _require_columns(step, living, after)
+        nothing = {
+            name: sql.lit(None).cast(before.schema[name].dataType) for name in CARRIED
+        }
+        changed = after.select(*_quoted(step.columns.names)).withColumns(nothing)
+        dead = before.where("_dead is not null").select(
+            *(
+                sql.lit(None).cast(changed.schema[name].dataType).alias(name)
+                for name in step.columns.names
+            ),
+            *CARRIED,
+        )
+        return changed.unionByName(dead)
+
+
+def _is_clocked(step: Step) -> bool:
+    return any(isinstance(earlier, Dedupe) for earlier in walk(step))
+
+
+def reads(step: Step) -> set[Read]:
+    """Give the sources that feed a step."""
+    return {read for read in walk(step) if isinstance(read, Read)}
+
+
+def _computed(expression: Expression, columns: Record, before: DataFrame) -> Column:
+    """Compute for the living; a column as it is stays one, and may be a clock."""
+    computed = sql.expr(expression.text)
+    if expression.text.strip("`") in columns:
+        return computed
+    return _if_alive(widened(computed, expression.type, before))
+
+
+def widened(value: Column, told: FieldType, before: DataFrame) -> Column:
+    """Give numbers the 64 bits that were told; many of Spark's functions give 32."""
+    wide = {Whole: IntegralType, Real: FloatType}.get(type(told))
+    if wide is None or not isinstance(before.select(value).schema[0].dataType, wide):
+        return value
+    return value.cast(told.sql)
+
+
+def _if_alive(value: Column) -> Column:
+    """Give a value of events alone: nothing may fail over a dead letter's nulls."""
+    return sql.when(sql.isnull("_dead"), value)
+
+
+def true_for(condition: Column) -> Column:
+    """Give whether a condition is true: one that is null is not."""
+    return sql.coalesce(condition, sql.lit(False))
+
+
+@contextmanager
+def named(step: Step) -> Iterator[None]:
+    """Say which step it is that Spark does not take.
+
+    Raises:
+        StepError: [step-refused] with Spark's reason and the step's place.
+    """
+    try:
+        yield
+    except AnalysisException as error:
+        raise StepError(
+            "step-refused",
+            f"Spark does not take the step {step.verb} `{step.summary}`",
+            detail=str(error).strip().splitlines()[0],
+            where=step.where,
+        ) from error
+
+
+def _quoted(names: Sequence[str]) -> list[str]:
+    return [f"`{name}`" for name in names]
+
+
+def _require_columns(step: Transform, before: DataFrame, after: DataFrame) -> None:
+    """Compare with the declared types, or with the very ones that were given."""
+    given = {field.name: field.dataType.simpleString() for field in after.schema}
+    same = step.columns is step.input.columns
+    for field in step.columns:
+        wanted = field.type.sql
+        if same:
+            wanted = before.schema[field.name].dataType.simpleString()
+        found = given.get(field.name, "absent")
+        if found != wanted:
+            raise StepError(
+                "transform-columns-differ",
+                f'transform "{step.summary}" gives other columns than declared',
+                detail=f'"{field.name}" should be {wanted} and is {found}.',
+                hint="declare the result with `gives=`, or give the same columns.",
+                where=step.where,
+            )
+
+
+def _require_same_types(step: Union, one: DataFrame, other: DataFrame) -> None:
+    """Compare what could not be told when the union was declared."""
+    right = {field.name: field.dataType for field in other.schema}
+    for field in one.schema:
+        left, found = field.dataType, right[field.name]
+        alike = any(
+            isinstance(left, kind) and isinstance(found, kind)
+            for kind in (IntegralType, DecimalType)
+        )
+        if left.simpleString() != found.simpleString() and not alike:
+            raise StepError(
+                "union-columns-differ",
+                "the streams of a union have different columns",
+                detail=f'"{field.name}" is {left.simpleString()} in one and '
+                f"{found.simpleString()} in the other.",
+                hint="use select or derive with a cast to make them the same.",
+                where=step.where,
+            )

@@ -1,0 +1,204 @@
+"""The steps of a pipeline: what was declared, and where, before any engine runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, ClassVar
+
+from headrace.schema.expressions import Expression
+from headrace.schema.types import Record
+from headrace.sinks import KafkaSink
+from headrace.sources import KafkaSource
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One step: its output's columns, key and time, and the step's origin.
+
+    Two steps are the same only if they are the same object: a pipeline may well
+    declare two equal ones.
+    """
+
+    columns: Record
+    key: str | None
+    time: str | None
+    where: str
+
+    verb: ClassVar[str]
+    engine: ClassVar[str] = "native"
+
+    @property
+    def inputs(self) -> tuple[Step, ...]:
+        """The steps that feed this one."""
+        return ()
+
+    @property
+    def summary(self) -> str:
+        """What the step does, in a line."""
+        return ""
+
+    @property
+    def state(self) -> str | None:
+        """What the step keeps between batches, or None."""
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class Read(Step):
+    """Read a topic."""
+
+    source: KafkaSource
+    out_of_order: timedelta | None
+
+    verb: ClassVar[str] = "read"
+
+    @property
+    def summary(self) -> str:
+        """Name the topic, its event and format."""
+        source = self.source
+        return f"topic {source.topic}, {source.event.__name__} as {source.format}"
+
+
+@dataclass(frozen=True, eq=False)
+class OneInput(Step):
+    """A step that is fed by one other."""
+
+    input: Step
+
+    @property
+    def inputs(self) -> tuple[Step, ...]:
+        """The step that feeds this one."""
+        return (self.input,)
+
+
+@dataclass(frozen=True, eq=False)
+class Where(OneInput):
+    """Keep the events for which a condition is true."""
+
+    condition: Expression
+
+    verb: ClassVar[str] = "where"
+
+    @property
+    def summary(self) -> str:
+        """Show the condition."""
+        return self.condition.text
+
+
+@dataclass(frozen=True, eq=False)
+class Select(OneInput):
+    """Give these columns, computed from the input's, and no others."""
+
+    expressions: Mapping[str, Expression]
+
+    verb: ClassVar[str] = "select"
+
+    @property
+    def summary(self) -> str:
+        """Show the columns that are computed or renamed, and name the others."""
+        shown = {
+            name: expression.text.strip("`")
+            for name, expression in self.expressions.items()
+        }
+        return ", ".join(
+            name if name == text else f"{name} = {text}" for name, text in shown.items()
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Union(Step):
+    """Put streams of the same columns together."""
+
+    streams: tuple[Step, ...]
+
+    verb: ClassVar[str] = "union"
+
+    @property
+    def inputs(self) -> tuple[Step, ...]:
+        """The steps that feed this one."""
+        return self.streams
+
+
+@dataclass(frozen=True, eq=False)
+class Transform(OneInput):
+    """Let the user's own PySpark change the stream."""
+
+    function: Callable[[DataFrame], DataFrame]
+
+    verb: ClassVar[str] = "transform"
+
+    @property
+    def summary(self) -> str:
+        """Name the function."""
+        return getattr(self.function, "__qualname__", repr(self.function))
+
+
+@dataclass(frozen=True, eq=False)
+class Dedupe(OneInput):
+    """Keep the first event of each id."""
+
+    name: str
+    by: str
+    within: timedelta
+
+    verb: ClassVar[str] = "dedupe"
+    engine: ClassVar[str] = "operator"
+
+    @property
+    def summary(self) -> str:
+        """Name the id and the time."""
+        return f'"{self.name}", by {self.by} within {self.within}'
+
+    @property
+    def state(self) -> str:
+        """Say how long an id stays."""
+        return f"each {self.by} until the watermark is {self.within} beyond its time"
+
+
+@dataclass(frozen=True, eq=False)
+class Output:
+    """A stream on its way into a sink."""
+
+    name: str
+    step: Step
+    sink: KafkaSink
+    delivery: str
+    where: str
+
+    @property
+    def key(self) -> str | None:
+        """The column that keys the records."""
+        return self.sink.key or self.step.key
+
+
+def trunk(step: Step) -> Step:
+    """Give the step after which an output only filters and computes, row by row."""
+    while isinstance(step, Where | Select):
+        step = step.input
+    return step
+
+
+def out_of_order(step: Step) -> timedelta:
+    """Give how much too late an event may be, over all that feeds a step."""
+    reads = [earlier for earlier in walk(step) if isinstance(earlier, Read)]
+    return max(read.out_of_order or timedelta(0) for read in reads)
+
+
+def walk(step: Step) -> Iterator[Step]:
+    """Give a step and all that feed it, each once, inputs first."""
+    seen: set[int] = set()
+
+    def visit(current: Step) -> Iterator[Step]:
+        if id(current) in seen:
+            return
+        seen.add(id(current))
+        for earlier in current.inputs:
+            yield from visit(earlier)
+        yield current
+
+    return visit(step)

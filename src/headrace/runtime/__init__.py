@@ -1,0 +1,1 @@
+"""The runtime: a pipeline as a running Spark query."""

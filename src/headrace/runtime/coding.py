@@ -1,0 +1,69 @@
+"""Between a topic's bytes and an event's columns, by the format that was declared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as sql
+
+from headrace._spark import bridge
+from headrace.schema.formats import Side, reading, writing
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from headrace.plan.outgoing import Encode
+    from headrace.plan.steps import Output, Read
+    from headrace.schema.registry import Registry
+
+_JSON = {
+    # An absent field and a null one are the same to no reader but ours.
+    "ignoreNullFields": "false",
+    # Spark's own pattern ends at milliseconds.
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'",
+    "timeZone": "UTC",
+}
+
+
+def decoded(
+    rows: DataFrame,
+    read: Read,
+    registry: Registry | None,
+    *,
+    format_: str | None = None,
+) -> DataFrame:
+    """Give a source's events as columns, with their origin and unreadable inputs.
+
+    Args:
+        rows: What Spark's Kafka source gives: key, value, topic, partition, …
+        read: The step that reads them.
+        registry: The schema registry, where the format needs one.
+        format_: The format of the bytes, if it is not the declared one.
+    """
+    source = read.source
+    side = Side(source.topic)
+    wanted = reading(format_ or source.format, read.columns.spark, side, registry)
+    return bridge.decode(rows, wanted.schema_json, wanted.options)
+
+
+def json_encoder(_output: Output, payload: Column, _schema: dict[str, Any]) -> Column:
+    """Write columns as JSON, with Spark's own expression."""
+    return sql.to_json(payload, _JSON).cast("binary")
+
+
+def encoder(spark: SparkSession, registry: Registry | None) -> Encode:
+    """Give the function that writes each output in its sink's format.
+
+    An output's schema is registered when the pipeline is planned, so a change that
+    readers could not follow is refused before the first batch.
+    """
+
+    def encode(output: Output, payload: Column, schema: dict[str, Any]) -> Column:
+        sink = output.sink
+        if sink.format == "json":
+            return json_encoder(output, payload, schema)
+        name = "".join(part.capitalize() for part in output.name.split("-"))
+        wanted = writing(sink.format, schema, Side(sink.topic), registry, name=name)
+        return bridge.encoded(spark, payload, wanted.options)
+
+    return encode

@@ -1,0 +1,48 @@
+"""Name what ended a query, where the delivery has no name for it."""
+
+from __future__ import annotations
+
+import re
+
+from headrace.errors import HeadraceError, LogError, StepError
+
+_CAUSE = re.compile(r"terminated with exception:\s*(.+)", re.DOTALL)
+_DEEPER = re.compile(r"^Caused by: [\w.$]+: (.+)$", re.MULTILINE)
+_DATA_LOST = ("KAFKA_DATA_LOSS", "Some data may have been lost")
+_STATE = re.compile(r"\s*SQLSTATE: \w+.*")
+
+
+def name_failure(text: str, pipeline: str) -> HeadraceError:
+    """Turn what Spark says of a failed query into an error that a user can read.
+
+    Example:
+        >>> spark = "[STREAM_FAILED] Query terminated with exception: boom"
+        >>> print(name_failure(spark, "fraud").detail)
+        boom
+    """
+    where = f'pipeline "{pipeline}"'
+    if any(sign in text for sign in _DATA_LOST):
+        return LogError(
+            "data-lost",
+            "events that the pipeline had still to read are gone from the log",
+            detail=_cause(text),
+            hint="retention or a deletion took them; nothing was written past the gap. "
+            "Restore the topic, or begin anew with another checkpoint.",
+            where=where,
+        )
+    return StepError(
+        "batch-failed",
+        "a batch failed, and nothing of it was written",
+        detail=_cause(text),
+        hint="mend what the detail names and run again: the batch is repeated. "
+        "`headrace --debug` shows the whole trace.",
+        where=where,
+    )
+
+
+def _cause(text: str) -> str:
+    """Give the innermost line that says something."""
+    found = _CAUSE.search(text)
+    deeper = _DEEPER.findall(text)
+    line = deeper[-1] if deeper else (found.group(1) if found else text)
+    return _STATE.sub("", line.strip().splitlines()[0])[:500]

@@ -1,0 +1,40 @@
+"""Open a pipeline's topics as Spark's own Kafka source does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from headrace.sources import KafkaSource
+
+
+def kafka_rows(
+    spark: SparkSession,
+    source: KafkaSource,
+    bootstrap: str,
+    *,
+    most_per_batch: int | None = None,
+) -> DataFrame:
+    """Give a topic's records as rows, from where the checkpoint has come to.
+
+    Args:
+        spark: The session.
+        source: The topic.
+        bootstrap: The brokers' addresses.
+        most_per_batch: How many records a batch takes at the most.
+    """
+    options = {
+        "kafka.bootstrap.servers": bootstrap,
+        "subscribe": source.topic,
+        "startingOffsets": source.start,
+        "includeHeaders": "true",
+        # Records that retention took before they were read are an error, not a gap.
+        "failOnDataLoss": "true",
+        # Events of transactions that were never committed do not exist.
+        "kafka.isolation.level": "read_committed",
+    }
+    if most_per_batch is not None:
+        options["maxOffsetsPerTrigger"] = str(most_per_batch)
+    return spark.readStream.format("kafka").options(**options).load()

@@ -1,0 +1,165 @@
+"""Run a pipeline: start its query, report each batch, stop when told to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from threading import Event
+from typing import TYPE_CHECKING
+
+from pyspark.errors import StreamingQueryException
+
+from headrace.delivery import Delivering, SinkTopic, Terms, deliver
+from headrace.errors import StepError
+from headrace.plan.outgoing import outgoing
+from headrace.plan.steps import Read
+from headrace.runtime.coding import decoded, encoder
+from headrace.runtime.failures import name_failure
+from headrace.runtime.progress import BatchProgress, batches_after
+from headrace.runtime.reading import kafka_rows
+from headrace.schema.registry import Registry
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from headrace.pipeline import Pipeline
+
+_LOOK_EVERY = timedelta(milliseconds=200)
+_FINISH_SECONDS = 120.0
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Under which conditions a pipeline runs.
+
+    Args:
+        bootstrap: The brokers' addresses.
+        checkpoint: Where Spark keeps offsets and state.
+        registry: The schema registry's address, if there is one.
+        until_caught_up: Whether to stop at what is the input's end at the start.
+        every: How often a batch begins; by default as soon as there is input.
+        most_per_batch: How many records of each topic a batch takes at the most.
+        adopt: What to take over as it is, once.
+        take_over: Whether to start although another driver may run.
+    """
+
+    bootstrap: str
+    checkpoint: str
+    registry: str | None = None
+    until_caught_up: bool = False
+    every: timedelta | None = None
+    most_per_batch: int | None = None
+    adopt: frozenset[str] = frozenset()
+    take_over: bool = False
+
+
+def require_outputs(pipeline: Pipeline) -> None:
+    """Refuse a pipeline that would read and do nothing.
+
+    Raises:
+        StepError: [pipeline-writes-nothing] it has no output.
+    """
+    if not pipeline.outputs:
+        raise StepError(
+            "pipeline-writes-nothing",
+            f'pipeline "{pipeline.name}" writes nothing',
+            hint=f'add {pipeline.name}.write("name", stream, sinks.kafka("topic")).',
+            where=pipeline.where,
+        )
+
+
+def start(
+    pipeline: Pipeline, spark: SparkSession, conditions: Conditions
+) -> Delivering:
+    """Start a pipeline's query.
+
+    Raises:
+        StepError: [pipeline-writes-nothing] it has no output.
+        HeadraceError: What is wrong with the plan, the topics or the checkpoint.
+    """
+    require_outputs(pipeline)
+    outputs = pipeline.outputs
+    address = conditions.registry
+    registry = None if address is None else Registry(address)
+
+    def open_source(read: Read) -> DataFrame:
+        most = conditions.most_per_batch
+        rows = kafka_rows(spark, read.source, conditions.bootstrap, most_per_batch=most)
+        return decoded(rows, read, registry)
+
+    rows = outgoing(outputs, open_source, encoder(spark, registry))
+    exactly_once = any(output.delivery == "exactly-once" for output in outputs)
+    sinks = [SinkTopic(output.name, output.sink.topic) for output in outputs]
+    terms = Terms(
+        pipeline=pipeline.name,
+        query="main",
+        bootstrap=conditions.bootstrap,
+        checkpoint=conditions.checkpoint,
+        sinks=(*sinks, SinkTopic("dead-letters", pipeline.dead_letter_topic)),
+        delivery="exactly-once" if exactly_once else "at-least-once",
+        lanes=pipeline.lanes,
+        adopt=conditions.adopt,
+        take_over=conditions.take_over,
+        dead_letters=len(outputs),
+        dead_letter_limit=pipeline.dead_letter_limit,
+    )
+    return deliver(
+        rows, terms, every=conditions.every, until_end=conditions.until_caught_up
+    )
+
+
+def follow(
+    delivering: Delivering, tell: Callable[[BatchProgress], None], enough: Event
+) -> None:
+    """Report each batch until the query ends, or the batch in hand is finished.
+
+    Args:
+        delivering: The running query.
+        tell: Is given each batch's progress, in order.
+        enough: Set by anybody, such as a signal's handler, to end the query.
+
+    Raises:
+        HeadraceError: The named reason why the query could not go on.
+    """
+    last = -1
+    ended = False
+    try:
+        while not ended and not enough.is_set():
+            ended = delivering.await_end(_LOOK_EVERY)
+            last = _tell_since(delivering, last, tell)
+        if not ended:
+            _finish_batch(delivering)
+    except StreamingQueryException as error:
+        raise name_failure(str(error), delivering.terms.pipeline) from error
+    finally:
+        _tell_since(delivering, last, tell)
+
+
+def _tell_since(
+    delivering: Delivering, last: int, tell: Callable[[BatchProgress], None]
+) -> int:
+    for progress in batches_after(delivering, last):
+        tell(progress)
+        last = progress.batch
+    return last
+
+
+def _finish_batch(delivering: Delivering) -> None:
+    """Let the batch in hand end, then stop.
+
+    A batch that begins in this very moment is broken off. That is safe: nothing of
+    it was committed, and the next run does it again.
+    """
+    query = delivering.query
+    before = query.lastProgress
+    deadline = time.monotonic() + _FINISH_SECONDS
+    while (
+        query.isActive
+        and query.status["isTriggerActive"]
+        and query.lastProgress == before
+        and time.monotonic() < deadline
+    ):
+        time.sleep(0.02)
+    delivering.stop()

@@ -1,0 +1,57 @@
+"""A topic as the source of a stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headrace.errors import StepError
+from headrace.schema.names import require_format, require_topic_name
+from headrace.schema.origin import declared_at
+
+STARTS = ("earliest", "latest")
+
+
+@dataclass(frozen=True)
+class KafkaSource:
+    """A topic, the class of its events, and how their bytes are written."""
+
+    topic: str
+    event: type
+    format: str
+    start: str
+    where: str
+
+
+def kafka(
+    topic: str,
+    event: type,
+    *,
+    format: str = "json",
+    start: str = "earliest",
+) -> KafkaSource:
+    """Read a topic of events.
+
+    Args:
+        topic: The topic's name.
+        event: The class of its events, declared with ``@event``.
+        format: ``json``, or with a schema registry ``avro``, ``protobuf`` or
+            ``json-schema``.
+        start: Where a pipeline begins that has no checkpoint yet: at the
+            ``earliest`` or the ``latest`` event.
+
+    Raises:
+        StepError: [topic-name-refused] Kafka does not allow the name;
+            [start-unknown] there is no such place.
+        SchemaError: [format-unknown] there is no such format.
+    """
+    where = declared_at()
+    require_topic_name(topic, where)
+    require_format(format, where)
+    if start not in STARTS:
+        raise StepError(
+            "start-unknown",
+            f'a stream cannot start at "{start}"',
+            hint=f"choose {' or '.join(STARTS)}.",
+            where=where,
+        )
+    return KafkaSource(topic, event, format, start, where)

@@ -1,0 +1,198 @@
+"""Streams: events in order of arrival, and the verbs that make new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from headrace.event import event_type
+from headrace.plan.columns import require_column_names, require_same_columns
+from headrace.plan.dedupe import dedupe_step
+from headrace.plan.steps import Select, Step, Transform, Union, Where
+from headrace.schema.expressions import (
+    column,
+    read_condition,
+    read_expression,
+    unknown_column,
+)
+from headrace.schema.origin import declared_at
+from headrace.schema.types import Field, Record
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class Stream:
+    """A stream inside a pipeline; every verb gives a new one and changes nothing.
+
+    Example:
+        ``large = payments.where("amount > 1000").derive(cents="amount * 100")``
+    """
+
+    def __init__(self, step: Step) -> None:
+        self._step = step
+
+    @property
+    def step(self) -> Step:
+        """The step that makes this stream."""
+        return self._step
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return self._step.columns.names
+
+    def where(self, condition: str) -> Stream:
+        """Keep the events for which a condition of Spark's SQL is true.
+
+        Raises:
+            StepError: The condition cannot be read, names an unknown column, or
+                is a value.
+        """
+        where = declared_at()
+        before = self._step
+        found = read_condition(condition, before.columns, where)
+        return Stream(
+            Where(before.columns, before.key, before.time, where, before, found)
+        )
+
+    def select(self, *names: str, **expressions: str) -> Stream:
+        """Give these columns and computed ones, and no others.
+
+        Raises:
+            StepError: A column is unknown, is there twice, or an expression cannot
+                be read.
+
+        Example:
+            ``payments.select("card_id", cents="amount * 100")``
+        """
+        where = declared_at()
+        for name in names:
+            if name not in self._step.columns:
+                raise unknown_column(name, self._step.columns, "select", where)
+        chosen = [(name, name) for name in names]
+        return self._select([*chosen, *expressions.items()], where)
+
+    def derive(self, **expressions: str) -> Stream:
+        """Add computed columns, or replace existing ones; all others stay.
+
+        Raises:
+            StepError: An expression cannot be read or names an unknown column.
+        """
+        where = declared_at()
+        kept = [(name, name) for name in self.columns if name not in expressions]
+        return self._select([*kept, *expressions.items()], where)
+
+    def rename(self, **names: str) -> Stream:
+        """Give columns new names: ``rename(amount="spent")``.
+
+        Raises:
+            StepError: [column-unknown] there is no such column;
+                [column-taken] two columns would have the same name.
+        """
+        where = declared_at()
+        for name in names:
+            if name not in self._step.columns:
+                raise unknown_column(name, self._step.columns, "rename", where)
+        chosen = [(names.get(name, name), name) for name in self.columns]
+        return self._select(chosen, where)
+
+    def _select(self, chosen: Sequence[tuple[str, str]], where: str) -> Stream:
+        """Build a Select of new names and what each of them is."""
+        before = self._step
+        require_column_names([name for name, _ in chosen], where)
+        expressions, fields = {}, []
+        # A column under its own name comes before its copies.
+        passed: dict[str, str] = {}
+        for name, text in chosen:
+            if text in before.columns:
+                field = before.columns[text]
+                expressions[name] = column(field.name, field.type)
+                fields.append(Field(name, field.type, field.required))
+                passed.setdefault(text, name)
+            else:
+                expressions[name] = read_expression(text, before.columns, where)
+                fields.append(Field(name, expressions[name].type, required=False))
+        return Stream(
+            Select(
+                Record(tuple(fields)),
+                passed.get(before.key) if before.key else None,
+                passed.get(before.time) if before.time else None,
+                where,
+                before,
+                expressions,
+            )
+        )
+
+    def union(self, *others: Stream) -> Stream:
+        """Put streams together that have the same columns, in any order.
+
+        Raises:
+            StepError: [union-columns-differ] they have not.
+        """
+        where = declared_at()
+        before = self._step
+        for other in others:
+            require_same_columns(before, other.step, where)
+        steps = (before, *(other.step for other in others))
+        columns = tuple(
+            Field(
+                field.name,
+                field.type,
+                all(step.columns[field.name].required for step in steps),
+            )
+            for field in before.columns
+        )
+        key = before.key if all(s.key == before.key for s in steps) else None
+        time = before.time if all(s.time == before.time for s in steps) else None
+        return Stream(Union(Record(columns), key, time, where, steps))
+
+    def dedupe(self, name: str, *, by: str, within: timedelta) -> Stream:
+        """Keep the first event of each id; drop and count those that repeat it.
+
+        Two events of an id are the same if their event times are at most `within`
+        apart. Of those in one batch the earliest is the first; between batches it is
+        the one that came first. An event without an id passes.
+
+        State: for each id the times of its events that passed, until the watermark
+            is more than `within` beyond them.
+        Late events: judged like any other, never dropped for being late. The id of
+            one that passes is remembered until the watermark has moved on by
+            `within`. A duplicate that comes after its id was forgotten passes.
+        After a restart: goes on with the ids of the last committed batch.
+
+        Args:
+            name: The step's name, once in a pipeline; its state is kept under it.
+            by: The column that holds the id.
+            within: How far apart the same events can be, in event time.
+
+        Raises:
+            StepError: [name-refused], [dedupe-needs-time], [column-unknown],
+                [key-type-unsupported], [within-not-positive].
+
+        Example:
+            ``payments.dedupe("once", by="payment_id", within=hours(1))``
+        """
+        return Stream(dedupe_step(self._step, name, by, within, declared_at()))
+
+    def transform(
+        self, function: Callable[[DataFrame], DataFrame], *, gives: type | None = None
+    ) -> Stream:
+        """Let plain PySpark change the stream.
+
+        The function is called once, when the pipeline is planned, with a data frame
+        that has this stream's columns.
+
+        Args:
+            function: Takes a streaming data frame and gives one.
+            gives: The event whose fields the result has; by default the same
+                columns as before. The result is checked against them.
+        """
+        where = declared_at()
+        before = self._step
+        columns, key, time = before.columns, before.key, before.time
+        if gives is not None:
+            given = event_type(gives)
+            columns, key, time = given.record, given.key, given.time
+        return Stream(Transform(columns, key, time, where, before, function))

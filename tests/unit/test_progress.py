@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+from headrace.runtime.failures import name_failure
+from headrace.runtime.progress import batches_after
+
+
+def batch(number: int, **more: Any) -> SimpleNamespace:
+    told = {
+        "batchId": number,
+        "numInputRows": 10,
+        "processedRowsPerSecond": 123.456,
+        "durationMs": {"addBatch": 40, "triggerExecution": 90},
+        "sources": [
+            {
+                "endOffset": {"payments": {"0": 6, "1": 4}},
+                "latestOffset": {"payments": {"0": 9, "1": 4}},
+            }
+        ],
+    }
+    return SimpleNamespace(json=json.dumps(told | more))
+
+
+def delivering(*batches: SimpleNamespace) -> Any:
+    report = {"rows": {"large": 3}, "dead_letters": 1, "last_phases_ms": {"commit": 5}}
+    return SimpleNamespace(
+        query=SimpleNamespace(recentProgress=list(batches)), report=lambda: report
+    )
+
+
+def test_a_batch_tells_its_lag_behind_the_end_of_the_log() -> None:
+    (told,) = batches_after(delivering(batch(0)), -1)
+
+    assert told.lag == 3
+    assert told.offsets == {"payments": {"0": 6, "1": 4}}
+    assert told.events_per_second == 123.5
+
+
+def test_a_batch_tells_what_was_delivered_and_how_long_it_took() -> None:
+    (told,) = batches_after(delivering(batch(0)), -1)
+
+    assert told.sent == {"large": 3}
+    assert told.dead_letters == 1
+    assert told.phases_ms == {"addBatch": 40, "triggerExecution": 90, "commit": 5}
+
+
+def test_a_batch_is_told_once_and_an_idle_trigger_never() -> None:
+    idle = batch(2, durationMs={"latestOffset": 1, "triggerExecution": 2})
+
+    told = list(batches_after(delivering(batch(0), batch(1), idle), 0))
+
+    assert [progress.batch for progress in told] == [1]
+
+
+def test_what_a_dedupe_step_dropped_is_told_under_its_name() -> None:
+    metrics = {
+        "dedupe.once.in": {"in": 10},
+        "dedupe.once.out": {"out": 7, "duplicates": 3, "dead_letters": 0},
+    }
+
+    (told,) = batches_after(delivering(batch(0, observedMetrics=metrics)), -1)
+
+    assert told.duplicates == {"once": 3}
+
+
+def test_a_failed_batch_names_the_innermost_cause() -> None:
+    text = (
+        "[STREAM_FAILED] Query [id = 1] terminated with exception: Job aborted\n"
+        "Caused by: org.apache.spark.SparkArithmeticException: [DIVIDE_BY_ZERO] "
+        "Division by zero. SQLSTATE: 22012\n\tat x.y.Z"
+    )
+
+    named = name_failure(text, "fraud")
+
+    assert named.slug == "batch-failed"
+    assert named.detail == "[DIVIDE_BY_ZERO] Division by zero."
+
+
+def test_events_that_retention_took_are_named_as_lost() -> None:
+    text = "terminated with exception: [KAFKA_DATA_LOSS.X] Some data may have been lost"
+
+    assert name_failure(text, "fraud").slug == "data-lost"
