@@ -10,10 +10,9 @@ from typing import Any
 from headrace.errors import SchemaError
 from headrace.schema.avro import avro_schema
 from headrace.schema.json_schema import json_schema
+from headrace.schema.names import FORMATS
 from headrace.schema.protobuf import numbered, proto_schema
 from headrace.schema.registry import REGISTERED, Registered, Registry
-
-FORMATS = ("json", "avro", "protobuf", "json-schema")
 
 # What Spark's own to_json needs to write what the decoder reads. Its default cuts
 # timestamps to milliseconds.
