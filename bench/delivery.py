@@ -23,7 +23,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as sql
 
 from headrace import Pipeline, event, kafka, sinks
-from headrace._spark import session
+from headrace._spark import end, session
 from headrace.log import administer, create_topic, writer_settings
 from headrace.runtime.run import Conditions, start
 from headrace.services import Stack
@@ -151,7 +151,7 @@ def measure(stack: Stack, events: int, rounds: int) -> None:
     ours, theirs = ways
     print(f"ratio of the best rounds:   {best[theirs] / best[ours]:.2f}")
     print(f"ratio of the median rounds: {middle[theirs] / middle[ours]:.2f}")
-    spark.stop()
+    end(spark)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from headrace._spark import session
+from headrace._spark import end, session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def spark() -> Iterator[SparkSession]:
     started = session("headrace-tests")
     yield started
-    started.stop()
+    end(started)
 
 
 @dataclass

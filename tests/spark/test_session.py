@@ -213,3 +213,24 @@ except MachineError as error:
 
     assert done.stdout.split() == ["spark-start-failed"]
     assert "-Xmxnone" in done.stderr
+
+
+def test_an_ended_session_leaves_no_jvm_behind() -> None:
+    program = (
+        "from pyspark import SparkContext\n"
+        "from headrace._spark import end, session\n"
+        "spark = session('ended', master='local[1]')\n"
+        "jvm = SparkContext._gateway.proc\n"
+        "end(spark)\n"
+        "print(jvm.poll())\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+    assert done.stdout.strip() in {"0", "143"}, done.stderr

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyspark
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
@@ -47,6 +48,8 @@ _SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
+
+_JVM_END_SECONDS = 30
 
 _MASTER = re.compile(r"local(\[.+\])?|spark://.+|k8s://.+|yarn")
 
@@ -103,6 +106,28 @@ def session(
         # Each error of a plan, with its Java trace, which the exception has as well.
         PySparkLogger.getLogger(logger).setLevel("CRITICAL")
     return spark
+
+
+def end(spark: SparkSession) -> None:
+    """Stop a session and wait until its JVM is gone.
+
+    Spark's own `stop` leaves the JVM to end some time after Python has, where it
+    still holds memory and ports while the next command starts.
+    """
+    gateway: Any = SparkContext._gateway
+    spark.stop()
+    process = getattr(gateway, "proc", None)
+    if process is None:
+        return
+    gateway.shutdown()
+    SparkContext._gateway = SparkContext._jvm = None
+    # The JVM ends when its input does.
+    process.stdin.close()
+    try:
+        process.wait(_JVM_END_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def spark_settings(

@@ -57,7 +57,7 @@ def run(
     log = find_log(bootstrap, directory)
 
     # These load PySpark, which an error in the user's file should not wait for.
-    from headrace._spark import session  # noqa: PLC0415
+    from headrace._spark import end, session  # noqa: PLC0415
     from headrace.runtime.run import (  # noqa: PLC0415
         Conditions,
         follow,
@@ -89,7 +89,7 @@ def run(
         talk().print(f'pipeline "{pipeline.name}" runs; Ctrl-C ends it')
         follow(delivering, _json if output is Format.JSON else _line, enough)
     finally:
-        spark.stop()
+        end(spark)
 
 
 def _json(progress: BatchProgress) -> None:
