@@ -26,6 +26,7 @@ from headrace import Pipeline, event, kafka, sinks
 from headrace._spark import end, session
 from headrace.log import administer, create_topic, writer_settings
 from headrace.runtime.run import Conditions, start
+from headrace.runtime.topics import make_missing_topics
 from headrace.services import Stack
 
 PARTITIONS = 4
@@ -70,6 +71,7 @@ def headrace_run(
     pipeline = Pipeline(f"bench-{uuid.uuid4().hex[:8]}")
     payments = pipeline.read(kafka(source, Payment))
     pipeline.write("copy", payments, sinks.kafka(target))
+    make_missing_topics(administer(bootstrap, None), pipeline)
     with tempfile.TemporaryDirectory() as home:
         began = time.monotonic()
         conditions = Conditions(
