@@ -36,8 +36,9 @@ system: ready ## run the tests on the real servers
 chaos: ready ## kill drivers and brokers at length; SEED=n replays a run
 	PYTHONPATH=tests $(BIN)/python tests/faults/chaos.py $(if $(SEED),--seed $(SEED))
 
-bench: ready ## measure the delivery beside plain Spark
+bench: ready ## measure throughput beside plain Spark, and latency
 	$(BIN)/python bench/delivery.py
+	$(BIN)/python bench/latency.py
 
 wheel: ready ## build the wheel into dist/
 	$(BIN)/uv build --wheel --no-build-isolation --python $(BIN)/python
