@@ -55,7 +55,7 @@ clean: ## remove the environment and everything built
 	@PYTHON="$(PYTHON)" sh scripts/ready.sh
 	@touch $@
 
-$(OPERATORS): $(shell find jvm -name '*.java') jvm/hatch_build.py .venv/ready
+$(OPERATORS): $(shell find jvm -name "*.java") jvm/hatch_build.py requirements.lock | .venv/ready
 	$(BIN)/python jvm/hatch_build.py
 
 .PHONY: help demo test ready lint format unit spark system chaos bench wheel lock clean
