@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -82,7 +82,8 @@ class ServerProcess:
             ServiceError: [service-not-startable] the program could not be run.
         """
         self._run_directory.make(self.directory)
-        self._await_burial()
+        pid, _, _ = self._read_note()
+        await_burial([pid])
         self._rotate_log()
         lock = self._run_directory.lock
         account = self._run_directory.account
@@ -112,17 +113,6 @@ class ServerProcess:
                 detail=launched.stderr.strip(),
                 where=str(self.directory),
             )
-
-    def _await_burial(self) -> None:
-        """Wait until the last process is off the system's list.
-
-        A dead process stays on it until its parent takes note, and PostgreSQL
-        takes such a one for a server that is still running.
-        """
-        pid, _, _ = self._read_note()
-        deadline = time.monotonic() + _BURIAL_SECONDS
-        while pid is not None and _is_zombie(pid) and time.monotonic() < deadline:
-            time.sleep(0.02)
 
     def _environment(self, command: Command) -> dict[str, str]:
         # A server gets what it is given, not the user's shell: settings such as
@@ -192,6 +182,19 @@ class ServerProcess:
             file.seek(max(0, self.log.stat().st_size - 16384))
             text = file.read().decode(errors="replace")
         return "\n".join(line[:200] for line in text.splitlines()[-lines:])
+
+
+def await_burial(pids: Iterable[int | None]) -> None:
+    """Wait until dead processes are off the system's list, for some seconds.
+
+    A dead process stays on it until its parent takes note, which some systems' first
+    process does now and then only. PostgreSQL takes such a one for a server that is
+    still running, and a user may do so too.
+    """
+    left = {pid for pid in pids if pid is not None}
+    deadline = time.monotonic() + _BURIAL_SECONDS
+    while any(map(_is_zombie, left)) and time.monotonic() < deadline:
+        time.sleep(0.02)
 
 
 def _may_name(author: int, pid: int) -> bool:

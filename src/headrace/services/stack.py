@@ -12,7 +12,7 @@ from headrace.errors import ServiceError
 from headrace.services.assign import assign_ports, check_fixed_ports
 from headrace.services.catalog import SERVICES, with_needs
 from headrace.services.disk import require_space
-from headrace.services.process import ServerProcess
+from headrace.services.process import ServerProcess, await_burial
 from headrace.services.rundir import Run, RunDirectory
 from headrace.services.service import Service, Site
 from headrace.services.start import Tell, start_all
@@ -105,10 +105,12 @@ class Stack:
     def _stop_all(self, tell: Tell) -> list[str]:
         """Stop by the notes on disk: they know of servers that nothing else does."""
         stopped = []
+        pids = []
         for service in reversed(SERVICES.values()):
             running = [p for p in self._processes(service) if p.was_started]
             if not running:
                 continue
+            pids += [process.pid for process in running]
             with ThreadPoolExecutor(len(running)) as pool:
                 forced = list(
                     pool.map(
@@ -118,6 +120,7 @@ class Stack:
                 )
             stopped += [process.name for process in running]
             tell(service.name, "killed" if any(forced) else "stopped")
+        await_burial(pids)
         return stopped
 
     def _processes(self, service: Service) -> list[ServerProcess]:
