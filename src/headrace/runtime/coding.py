@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as sql
 
 from headrace._spark import bridge
-from headrace.schema.formats import Side, reading, writing
+from headrace.schema.formats import TO_JSON_OPTIONS, Side, reading, writing
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -15,14 +15,6 @@ if TYPE_CHECKING:
     from headrace.plan.outgoing import Encode
     from headrace.plan.steps import Output, Read
     from headrace.schema.registry import Registry
-
-_JSON = {
-    # An absent field and a null one are the same to no reader but ours.
-    "ignoreNullFields": "false",
-    # Spark's own pattern ends at milliseconds.
-    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'",
-    "timeZone": "UTC",
-}
 
 
 def decoded(
@@ -48,7 +40,7 @@ def decoded(
 
 def json_encoder(_output: Output, payload: Column, _schema: dict[str, Any]) -> Column:
     """Write columns as JSON, with Spark's own expression."""
-    return sql.to_json(payload, _JSON).cast("binary")
+    return sql.to_json(payload, TO_JSON_OPTIONS).cast("binary")
 
 
 def encoder(spark: SparkSession, registry: Registry | None) -> Encode:

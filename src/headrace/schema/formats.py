@@ -14,9 +14,14 @@ from headrace.schema.names import FORMATS
 from headrace.schema.protobuf import numbered, proto_schema
 from headrace.schema.registry import REGISTERED, Registered, Registry
 
-# What Spark's own to_json needs to write what the decoder reads. Its default cuts
-# timestamps to milliseconds.
-TO_JSON_OPTIONS = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
+# How Spark's own to_json writes what the decoder reads.
+TO_JSON_OPTIONS = {
+    # An absent field and a null one are the same to no reader but ours.
+    "ignoreNullFields": "false",
+    # Spark's own pattern ends at milliseconds.
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'",
+    "timeZone": "UTC",
+}
 
 
 @dataclass(frozen=True)
