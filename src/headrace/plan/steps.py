@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, ClassVar
@@ -202,3 +202,14 @@ def walk(step: Step) -> Iterator[Step]:
         yield current
 
     return visit(step)
+
+
+def source_topics(outputs: Iterable[Output]) -> list[str]:
+    """Give the topics that outputs come from, in order and each once."""
+    reads = [
+        step.source.topic
+        for output in outputs
+        for step in walk(output.step)
+        if isinstance(step, Read)
+    ]
+    return list(dict.fromkeys(reads))

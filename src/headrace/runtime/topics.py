@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from headrace.errors import LogError
 from headrace.log import create_topic, describe_topic
-from headrace.plan.steps import Read, walk
+from headrace.plan.steps import source_topics
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
@@ -24,7 +24,7 @@ def make_missing_topics(admin: AdminClient, pipeline: Pipeline) -> list[str]:
         LogError: [topic-missing] a topic that the pipeline reads is not there;
             [topic-refused] the cluster does not make one.
     """
-    widest = max(len(describe_topic(admin, t)) for t in source_topics(pipeline))
+    widest = max(len(describe_topic(admin, t)) for t in source_topics(pipeline.outputs))
     wanted = {output.sink.topic: widest for output in pipeline.outputs}
     wanted.setdefault(pipeline.dead_letter_topic, 1)
     existing = set(admin.list_topics(timeout=30).topics)
@@ -40,14 +40,3 @@ def make_missing_topics(admin: AdminClient, pipeline: Pipeline) -> list[str]:
                 raise
         made.append(topic)
     return made
-
-
-def source_topics(pipeline: Pipeline) -> list[str]:
-    """Give the topics that a pipeline reads, in order and each once."""
-    reads = [
-        step.source.topic
-        for output in pipeline.outputs
-        for step in walk(output.step)
-        if isinstance(step, Read)
-    ]
-    return list(dict.fromkeys(reads))

@@ -17,7 +17,7 @@ from pyspark.sql import functions as sql
 
 from headrace.errors import StepError
 from headrace.plan.outgoing import outgoing
-from headrace.plan.steps import Read, walk
+from headrace.plan.steps import Read, source_topics
 from headrace.runtime.coding import decoded, json_encoder
 from headrace.runtime.run import require_outputs
 from headrace.schema.origin import declared_at
@@ -67,12 +67,7 @@ class Rig:
         self._spark = spark
         self._home = Path(tempfile.mkdtemp(prefix="headrace-rig-"))
         self._fed: Counter[str] = Counter()
-        self._sources = {
-            step.source.topic
-            for output in pipeline.outputs
-            for step in walk(output.step)
-            if isinstance(step, Read)
-        }
+        self._sources = set(source_topics(pipeline.outputs))
         for topic in self._sources:
             self._input(topic).mkdir(parents=True)
 
