@@ -7,9 +7,12 @@ import zlib
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
+
+from headrace.log import writer_settings
 
 
 def create(bootstrap: str, topic: str, partitions: int) -> None:
@@ -24,7 +27,7 @@ def produce(
     """Write events in a shuffled order of keys; give how many each key has."""
     choose = random.Random(seed)  # noqa: S311 - an order, no secret
     sent: dict[str, int] = defaultdict(int)
-    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 20})
+    producer = Producer({**writer_settings(bootstrap), "linger.ms": 20})
     for _ in range(count):
         key = f"key-{choose.randrange(keys)}"
         producer.produce(topic, value=event(key, sent[key]), key=key.encode())
@@ -61,7 +64,11 @@ class Account:
             if got != wanted:
                 twice = len(got) - len(set(got))
                 lost = len(set(wanted) - set(got))
-                found.append(f"{key}: {lost} lost, {twice} twice, of {len(wanted)}")
+                back = sum(1 for left, right in pairwise(got) if right < left)
+                found.append(
+                    f"{key}: {lost} lost, {twice} twice, {back} steps back, "
+                    f"of {len(wanted)}"
+                )
         return found
 
 

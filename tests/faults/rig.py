@@ -69,6 +69,12 @@ class Job:
     def feed(self, count: int, *, keys: int = 20, seed: int = 1) -> None:
         assert not self.sent, "the numbers of a key begin with 0"
         self.sent = produce(self.bootstrap, self.input, count, keys=keys, seed=seed)
+        # What comes out is held against what went in, so that must be right itself.
+        written = CommittedReader(self.bootstrap, [self.input])
+        while written.seen < count:
+            written.read()
+        written.close()
+        assert not written.accounts[self.input].faults(self.sent)
 
     def reader(self) -> CommittedReader:
         return CommittedReader(self.bootstrap, self.outputs)

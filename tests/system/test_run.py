@@ -13,7 +13,12 @@ import pytest
 from confluent_kafka import Consumer, Producer
 
 from headrace.artifacts import fetch, find_java
-from headrace.log import administer, client_settings, create_topic
+from headrace.log import (
+    administer,
+    client_settings,
+    create_topic,
+    writer_settings,
+)
 from headrace.services import Stack
 
 HEADRACE = Path(sys.executable).parent / "headrace"
@@ -49,7 +54,7 @@ class Project:
         create_topic(self.admin, f"{self.name}-in", partitions=3)
 
     def write(self, *values: bytes) -> None:
-        producer = Producer(client_settings(self.bootstrap))
+        producer = Producer(writer_settings(self.bootstrap))
         for value in values:
             producer.produce(f"{self.name}-in", value, key=_card(value))
         assert producer.flush(30) == 0
