@@ -14,6 +14,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from headrace.log import writer_settings
 
+_UNDER_WAY = 50_000
+
 
 def create(bootstrap: str, topic: str, partitions: int) -> None:
     admin = AdminClient({"bootstrap.servers": bootstrap})
@@ -32,6 +34,9 @@ def produce(
         key = f"key-{choose.randrange(keys)}"
         producer.produce(topic, value=event(key, sent[key]), key=key.encode())
         sent[key] += 1
+        # Waits where more is under way than the client holds.
+        while len(producer) > _UNDER_WAY:
+            producer.poll(0.1)
         producer.poll(0)
     assert producer.flush(60) == 0
     return dict(sent)
