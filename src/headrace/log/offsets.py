@@ -219,7 +219,14 @@ def _list_offsets(
         answers = admin.list_offsets(
             dict(wanted), isolation_level=level, request_timeout=_QUESTION_SECONDS
         )
-        return {place: a.result(_SECONDS).offset for place, a in answers.items()}
+        try:
+            return {place: a.result(_SECONDS).offset for place, a in answers.items()}
+        except KafkaException:
+            # A client that has met a new topic before its leaders were known keeps
+            # to that for a while, unless it is made to ask for this very topic.
+            for topic in {place.topic for place in wanted}:
+                admin.list_topics(topic, timeout=_QUESTION_SECONDS)
+            raise
 
     return _answer(ask, wanted)
 
