@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast, dataclass_transform
 
 from headrace.errors import SchemaError
 from headrace.schema.hints import fields_of
+from headrace.schema.keys import why_no_key
 from headrace.schema.origin import declared_at, names_in_sight
 from headrace.schema.types import Moment, Record
 
@@ -52,9 +53,11 @@ def event(
     where = declared_at()
 
     def declare(cls: _Class) -> _Class:
-        record = fields_of(cls, where, names_in_sight())
+        made = _frozen_dataclass(cls, where)
+        record = fields_of(made, where, names_in_sight())
         if key is not None:
             _require_field(cls, record, "key", key, where)
+            _require_key_type(cls, record, key, where)
         if time is not None:
             _require_field(cls, record, "time", time, where)
             if not isinstance(record[time].type, Moment):
@@ -64,8 +67,8 @@ def event(
                     hint=f"declare it as `{time}: datetime`.",
                     where=where,
                 )
-        cls.__event__ = EventType(cls.__name__, record, key, time, where)
-        return cast("_Class", dataclasses.dataclass(frozen=True)(cls))
+        made.__event__ = EventType(cls.__name__, record, key, time, where)
+        return made
 
     return declare
 
@@ -87,6 +90,35 @@ def event_type(cls: type) -> EventType:
             where=declared_at(),
         )
     return found
+
+
+def _frozen_dataclass(cls: _Class, where: str) -> _Class:
+    try:
+        return cast("_Class", dataclasses.dataclass(frozen=True)(cls))
+    except (TypeError, ValueError) as error:
+        raise SchemaError(
+            "event-not-a-dataclass",
+            f'Python cannot make "{cls.__name__}" a frozen dataclass',
+            detail=f"{error}.",
+            hint="fields with a default come last, a default that can change is "
+            "given as `field(default_factory=...)`, and what a class inherits from "
+            "is an event too.",
+            where=where,
+        ) from error
+
+
+def _require_key_type(cls: type[Any], record: Record, name: str, where: str) -> None:
+    kind = record[name].type
+    reason = why_no_key(kind)
+    if reason is not None:
+        raise SchemaError(
+            "key-type-unsupported",
+            f'"{cls.__name__}.{name}" of type {kind.sql} cannot be a key',
+            detail=reason,
+            hint="choose a field of another type, or leave the key out here and "
+            'key an output by a derived column: sinks.kafka(topic, key="...").',
+            where=where,
+        )
 
 
 def _require_field(

@@ -6,9 +6,10 @@ from datetime import timedelta
 
 from headrace.errors import StepError
 from headrace.plan.steps import Dedupe, Step
+from headrace.plan.window_steps import windows
 from headrace.schema.expressions import unknown_column
+from headrace.schema.keys import derived_key, why_no_key
 from headrace.schema.names import require_name
-from headrace.schema.types import ListOf, Real, Record
 
 
 def dedupe_step(
@@ -18,9 +19,10 @@ def dedupe_step(
 
     Raises:
         StepError: [name-refused], [dedupe-needs-time], [column-unknown],
-            [key-type-unsupported], [within-not-positive].
+            [key-type-unsupported], [within-not-positive], [dedupe-after-window].
     """
     require_name(name, "a step", where)
+    _require_before_windows(name, before, where)
     if before.time is None:
         raise StepError(
             "dedupe-needs-time",
@@ -33,15 +35,13 @@ def dedupe_step(
     if by not in before.columns:
         raise unknown_column(by, before.columns, f'dedupe "{name}"', where)
     kind = before.columns[by].type
-    if isinstance(kind, Real | Record | ListOf):
+    reason = why_no_key(kind)
+    if reason is not None:
         raise StepError(
             "key-type-unsupported",
             f'column "{by}" of type {kind.sql} cannot be an id',
-            detail="ids are compared by their bytes, and equal values of this type "
-            "can differ in them.",
-            hint=f'add an id of another type: derive({by}_text="to_json({by})").'
-            if isinstance(kind, Record | ListOf)
-            else f'add an id of another type: derive({by}_text="string({by})").',
+            detail=reason,
+            hint=f"add an id of another type: {derived_key(by, kind)}.",
             where=where,
         )
     if within <= timedelta(0):
@@ -53,3 +53,17 @@ def dedupe_step(
         )
     columns, key, time = before.columns, before.key, before.time
     return Dedupe(columns, key, time, where, before, name, by, within)
+
+
+def _require_before_windows(name: str, before: Step, where: str) -> None:
+    earlier = next(windows(before), None)
+    if earlier is not None:
+        raise StepError(
+            "dedupe-after-window",
+            f'dedupe "{name}" is fed by window "{earlier.name}"',
+            detail=f"it is declared at {earlier.where}; both would follow one "
+            "watermark, which is at the end of a window when it fires.",
+            hint="drop duplicates before the window; its panes have a `window_id` and "
+            "a `pane_number`, which no other pane has.",
+            where=where,
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import types
 import typing
@@ -68,10 +69,10 @@ def digits(precision: int, scale: int) -> Exact:
 
 
 def fields_of(cls: type, where: str, names: dict[str, Any]) -> Record:
-    """Read the fields of a class from its type hints, in their order.
+    """Read the fields of a dataclass from its type hints, in their order.
 
     Args:
-        cls: The class that declares the event.
+        cls: The dataclass that declares the event.
         where: Its file and line.
         names: What hints that are texts may name.
 
@@ -79,6 +80,7 @@ def fields_of(cls: type, where: str, names: dict[str, Any]) -> Record:
         SchemaError: [type-unsupported] a hint has no type of ours;
             [hint-unresolved] a hint cannot be evaluated;
             [field-name-reserved], [field-name-taken] a name cannot be a column's;
+            [field-not-inherited] a base class has hints and is no event;
             [event-empty] there are no fields.
     """
     # Not all that a class holds: `date: date | None = None` hides the type it names.
@@ -93,20 +95,42 @@ def fields_of(cls: type, where: str, names: dict[str, Any]) -> Record:
             hint="define or import it above the event.",
             where=where,
         ) from error
-    hints = {
-        name: hint
-        for name, hint in hints.items()
-        if get_origin(hint) is not ClassVar and hint is not ClassVar
-    }
-    if not hints:
+    fields = [field.name for field in dataclasses.fields(cls)]
+    for name, hint in hints.items():
+        if name not in fields and not _is_no_field(hint):
+            raise _not_inherited(cls, name, where)
+    if not fields:
         raise SchemaError(
             "event-empty",
             f'event "{cls.__name__}" has no fields',
             hint="give each field a type hint: `card_id: str`.",
             where=where,
         )
-    _require_different_names(cls, list(hints), where)
-    return Record(tuple(_field(name, hint, cls, where) for name, hint in hints.items()))
+    _require_different_names(cls, fields, where)
+    return Record(tuple(_field(name, hints[name], cls, where) for name in fields))
+
+
+def _is_no_field(hint: Any) -> bool:
+    """Tell what belongs to the class, or is only said to the dataclass."""
+    return (
+        get_origin(hint) is ClassVar
+        or hint is ClassVar
+        or hint is dataclasses.KW_ONLY
+        or isinstance(hint, dataclasses.InitVar)
+    )
+
+
+def _not_inherited(cls: type, name: str, where: str) -> SchemaError:
+    plain = next(b for b in cls.__mro__ if name in inspect.get_annotations(b))
+    return SchemaError(
+        "field-not-inherited",
+        f'"{cls.__name__}" does not inherit "{name}" from "{plain.__name__}"',
+        detail=f'"{plain.__name__}" is not an event, and Python takes the fields of a '
+        "dataclass from dataclasses alone.",
+        hint=f"put `@event()` above it too; or hint `{name}: ClassVar[...]`, if it "
+        "belongs to the class.",
+        where=where,
+    )
 
 
 def _require_different_names(cls: type, names: list[str], where: str) -> None:

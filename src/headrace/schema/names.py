@@ -8,6 +8,9 @@ from headrace.errors import SchemaError, StepError
 
 FORMATS = ("json", "avro", "protobuf", "json-schema")
 
+OUR_TOPICS = "headrace."
+"""What the names of headrace's own topics begin with: ledgers, above all."""
+
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,62}")
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
@@ -38,6 +41,23 @@ def require_topic_name(topic: str, where: str) -> None:
             "topic-name-refused",
             f'"{topic}" cannot be the name of a topic',
             detail="letters, digits, dots, dashes and underscores, 249 at the most.",
+            where=where,
+        )
+
+
+def require_writable_topic(topic: str, where: str) -> None:
+    """Refuse to write events where headrace keeps its own records.
+
+    Raises:
+        StepError: [topic-reserved] the topic is one of ours.
+    """
+    if topic.startswith(OUR_TOPICS):
+        raise StepError(
+            "topic-reserved",
+            f'topic "{topic}" cannot be written to: its name is one of headrace\'s own',
+            detail=f'topics that begin with "{OUR_TOPICS}" hold the ledgers of '
+            "pipelines, and a strange record there could stop one.",
+            hint="choose another name.",
             where=where,
         )
 

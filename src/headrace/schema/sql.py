@@ -48,7 +48,7 @@ def analyse(text: str, columns: Record, where: str) -> Expression:
             [expression-not-per-event] it aggregates, ranks, multiplies or queries;
             [types-differ] it compares or computes with what does not go together.
     """
-    tree = _parse(text, where)
+    tree = parse(text, where)
     _refuse_more_than_a_row(tree, text, where)
     positions, kind = [], None
     for column in tree.find_all(exp.Column):
@@ -60,7 +60,12 @@ def analyse(text: str, columns: Record, where: str) -> Expression:
     return Expression(text, kind or _our_type(typed), tuple(positions))
 
 
-def _parse(text: str, where: str) -> exp.Expr:
+def parse(text: str, where: str) -> exp.Expr:
+    """Read one expression, whatever it looks at.
+
+    Raises:
+        StepError: [expression-unreadable] it is not SQL, or not one value.
+    """
     try:
         tree = sqlglot.parse_one(f"{_BEFORE}{text}{_AFTER}", dialect="spark")
         closed = _closes_what_it_opens(text)
