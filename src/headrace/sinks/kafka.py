@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from headrace.schema.names import require_format, require_topic_name
+from headrace.schema.names import (
+    require_format,
+    require_topic_name,
+    require_writable_topic,
+)
 from headrace.schema.origin import declared_at
 
 
 @dataclass(frozen=True)
 class KafkaSink:
-    """A topic to write to; its records are keyed by one column."""
+    """A topic to write to; its records are keyed by one column.
+
+    What it promises is said in the words of `headrace.sinks.promises`.
+    """
 
     topic: str
     key: str | None
     format: str
     where: str
 
-    guarantees = ("exactly-once", "at-least-once")
+    guarantees: ClassVar[tuple[str, ...]] = ("exactly-once", "at-least-once")
+    same_key: ClassVar[str] = "append"
+    deletes: ClassVar[str] = "tombstone"
+    atomic: ClassVar[bool] = True
 
 
 def kafka(
@@ -35,10 +46,12 @@ def kafka(
             ``json-schema``.
 
     Raises:
-        StepError: [topic-name-refused] Kafka does not allow the name.
+        StepError: [topic-name-refused] Kafka does not allow the name;
+            [topic-reserved] headrace keeps its own records there.
         SchemaError: [format-unknown] there is no such format.
     """
     where = declared_at()
     require_topic_name(topic, where)
+    require_writable_topic(topic, where)
     require_format(format, where)
     return KafkaSink(topic, key, format, where)
