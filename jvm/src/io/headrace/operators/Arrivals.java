@@ -17,36 +17,39 @@ import scala.collection.Iterator;
  * <p>The order is by event time, then partition, offset and topic; rows whose origin is unknown are
  * put in order by their bytes, so that a batch that is run again has the same order.
  */
-final class Arrivals implements Serializable {
-    static final String DEAD = "_dead";
+public final class Arrivals implements Serializable {
+    public static final String DEAD = "_dead";
     private static final String ORIGIN = "_origin";
     private static final long serialVersionUID = 1L;
     private static final int ABSENT = -1;
+
+    /** The time of a row that has none; it comes before all others. */
+    public static final long NO_TIME = Long.MIN_VALUE;
 
     private final Parcel parcel;
     private final int time;
     private final int origin;
     private final int dead;
 
-    Arrivals(Parcel parcel, String time) {
+    public Arrivals(Parcel parcel, String time) {
         StructType schema = parcel.schema();
         List<String> names = Arrays.asList(schema.fieldNames());
         this.parcel = parcel;
-        this.time = schema.fieldIndex(time);
+        this.time = time == null ? ABSENT : schema.fieldIndex(time);
         this.origin = names.indexOf(ORIGIN);
         this.dead = names.indexOf(DEAD);
     }
 
     /** A packed row, its event time in microseconds, and where it came from, if that is known. */
-    record Arrival(byte[] bytes, long at, InternalRow origin) {}
+    public record Arrival(byte[] bytes, long at, InternalRow origin) {}
 
     /** Whether a row is a dead letter. */
-    boolean isDead(byte[] bytes) {
+    public boolean isDead(byte[] bytes) {
         return dead != ABSENT && !parcel.unpack(bytes).isNullAt(dead);
     }
 
-    /** Gives rows that have a time in order. */
-    List<Arrival> inOrder(Iterator<Row> rows) {
+    /** Gives rows in order; those without a time come first. */
+    public List<Arrival> inOrder(Iterator<Row> rows) {
         List<Arrival> found = new ArrayList<>(1);
         while (rows.hasNext()) {
             found.add(arrival(rows.next().getAs(0)));
@@ -58,14 +61,18 @@ final class Arrivals implements Serializable {
         return found;
     }
 
-    private Arrival arrival(byte[] bytes) {
+    /** Reads what the order goes by. */
+    public Arrival arrival(byte[] bytes) {
         UnsafeRow row = parcel.unpack(bytes);
         boolean known = origin != ABSENT && !row.isNullAt(origin);
         // topic, partition, offset, timestamp: the order that all sources give them in.
-        return new Arrival(bytes, row.getLong(time), known ? row.getStruct(origin, 4) : null);
+        boolean isTimed = time != ABSENT && !row.isNullAt(time);
+        long at = isTimed ? row.getLong(time) : NO_TIME;
+        return new Arrival(bytes, at, known ? row.getStruct(origin, 4) : null);
     }
 
-    private static int compareOrigins(InternalRow one, InternalRow other) {
+    /** Compares partitions, then offsets, then topics; what is unknown comes first. */
+    public static int compareOrigins(InternalRow one, InternalRow other) {
         if (one == null || other == null) {
             return Boolean.compare(one != null, other != null);
         }

@@ -25,12 +25,12 @@ public final class Parcel implements Serializable {
     private final StructType schema;
     private transient UnsafeProjection projection;
 
-    Parcel(StructType schema) {
+    public Parcel(StructType schema) {
         this.schema = unmarked(schema);
     }
 
     /** The columns, none of them marked as the event time. */
-    StructType schema() {
+    public StructType schema() {
         return schema;
     }
 
@@ -48,6 +48,11 @@ public final class Parcel implements Serializable {
         UnsafeRow row = new UnsafeRow(schema.length());
         row.pointTo(bytes, bytes.length);
         return row;
+    }
+
+    /** Gives the row of some bytes, or null where there are none. */
+    public UnsafeRow unpackIfAny(byte[] bytes) {
+        return bytes == null ? null : unpack(bytes);
     }
 
     @Override

@@ -1,0 +1,179 @@
+package io.headrace.windows;
+
+import io.headrace.operators.Arrivals;
+import io.headrace.operators.Parcel;
+import io.headrace.windows.Held.Bounds;
+import io.headrace.windows.Held.Standing;
+import io.headrace.windows.PaneRows.Kind;
+import io.headrace.windows.PaneRows.Label;
+import io.headrace.windows.WindowTerms.Panes;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.NavigableSet;
+import java.util.TreeSet;
+import org.apache.spark.sql.Encoders;
+import org.apache.spark.sql.streaming.MapState;
+import org.apache.spark.sql.streaming.TTLConfig;
+import scala.Tuple2;
+
+/**
+ * A window for each event: what happened to its key in the time before it.
+ *
+ * <p>State: the events of each key, until the watermark has passed the window's length and the time
+ * in which panes are corrected beyond them. Late events: those that the watermark had passed by
+ * more than that time when they came. After a restart: goes on from the last committed batch.
+ */
+final class SlidingWindows extends WindowProcessor {
+    private static final long serialVersionUID = 1L;
+
+    private transient MapState<byte[], byte[]> state;
+    private transient TreeSet<Slid> events;
+
+    SlidingWindows(WindowTerms terms, Aggregation aggregation, Parcel parcel) {
+        super(terms, aggregation, parcel);
+    }
+
+    @Override
+    void openState() {
+        state =
+                getHandle()
+                        .getMapState(
+                                "events-" + terms.name(),
+                                Encoders.BINARY(),
+                                Encoders.BINARY(),
+                                TTLConfig.NONE());
+    }
+
+    @Override
+    void begin(long watermark, PaneRows out, boolean hasEvents) {
+        events = new TreeSet<>(Slid.ORDER);
+        scala.collection.Iterator<Tuple2<byte[], byte[]>> stored = state.iterator();
+        while (stored.hasNext()) {
+            events.add(Slid.read(stored.next()._2(), arrivals));
+        }
+        List<Slid> due = new ArrayList<>();
+        for (Slid slid : events) {
+            if (slid.event.at() > watermark) {
+                break;
+            }
+            if (!slid.onTime) {
+                due.add(slid);
+            }
+        }
+        fire(due, Kind.ON_TIME, out);
+        due.forEach(slid -> slid.onTime = true);
+    }
+
+    @Override
+    boolean take(Arrivals.Arrival event, long watermark, PaneRows out) {
+        if (plus(event.at(), terms.allowed()) <= watermark) {
+            return false;
+        }
+        Slid slid = new Slid(event, 0);
+        while (!events.add(slid)) {
+            slid = new Slid(event, slid.copy + 1);
+        }
+        if (event.at() <= watermark) {
+            slid.onTime = true;
+            slid.marked = true;
+            markThoseBehind(slid);
+        } else if (terms.earlyEvents() > 0) {
+            fire(List.of(slid), Kind.EARLY, out);
+        }
+        return true;
+    }
+
+    @Override
+    void finish(long watermark, PaneRows out) {
+        List<Slid> marked = events.stream().filter(slid -> slid.marked).toList();
+        fire(marked, Kind.LATE, out);
+        marked.forEach(slid -> slid.marked = false);
+        forget(watermark);
+        long next = Long.MAX_VALUE;
+        if (!events.isEmpty()) {
+            next = plus(plus(events.first().event.at(), terms.size()), terms.allowed());
+        }
+        for (Slid slid : events) {
+            if (slid.changed) {
+                state.updateValue(slid.key(), slid.stored());
+            }
+            if (!slid.onTime) {
+                next = Math.min(next, slid.event.at());
+            }
+        }
+        // One timer at a time: the one that fires sets the next.
+        alarm(next);
+    }
+
+    private void markThoseBehind(Slid slid) {
+        for (Slid behind : events.tailSet(slid, false)) {
+            if (behind.event.at() >= plus(slid.event.at(), terms.size())) {
+                return;
+            }
+            behind.marked |= behind.onTime;
+        }
+    }
+
+    private void forget(long watermark) {
+        Iterator<Slid> all = events.iterator();
+        while (all.hasNext()) {
+            Slid slid = all.next();
+            if (plus(plus(slid.event.at(), terms.size()), terms.allowed()) > watermark) {
+                return;
+            }
+            state.removeKey(slid.key());
+            all.remove();
+        }
+    }
+
+    /** Fires panes of events that are in order. */
+    private void fire(List<Slid> wanted, Kind kind, PaneRows out) {
+        if (wanted.isEmpty()) {
+            return;
+        }
+        SlidingSum sum = new SlidingSum(evaluator, slid -> row(slid.event));
+        Iterator<Slid> entering = inWindow(wanted.get(0)).iterator();
+        Slid next = entering.next();
+        for (Slid slid : wanted) {
+            while (next != null && Slid.ORDER.compare(next, slid) <= 0) {
+                sum.enter(next);
+                next = entering.hasNext() ? entering.next() : null;
+            }
+            sum.leave(slid.event.at() - terms.size());
+            fire(slid, sum.result(), kind, out);
+        }
+    }
+
+    /** Gives the events from the beginning of an event's window on. */
+    private NavigableSet<Slid> inWindow(Slid slid) {
+        long before = slid.event.at() - terms.size();
+        Slid first = slid;
+        for (Slid earlier : events.headSet(slid, false).descendingSet()) {
+            if (earlier.event.at() <= before) {
+                break;
+            }
+            first = earlier;
+        }
+        return events.tailSet(first, true);
+    }
+
+    private void fire(Slid slid, byte[] result, Kind kind, PaneRows out) {
+        boolean isWanted = isWanted(result);
+        Standing pane = slid.standing;
+        if (pane != null && (terms.panes() == Panes.RETRACTING || !isWanted)) {
+            Label label = new Label(pane.bounds(), slid.place(), kind, pane.number());
+            out.pane(label, pane.result(), true);
+            slid.standing = null;
+        }
+        if (isWanted) {
+            slid.number++;
+            Bounds bounds = new Bounds(slid.event.at() - terms.size(), slid.event.at());
+            out.pane(new Label(bounds, slid.place(), kind, slid.number), result, false);
+            if (terms.keepsStanding()) {
+                slid.standing = new Standing(result, slid.number, bounds);
+            }
+        }
+        slid.changed = true;
+    }
+}
