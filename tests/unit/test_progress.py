@@ -66,6 +66,72 @@ def test_what_a_dedupe_step_dropped_is_told_under_its_name() -> None:
     assert told.duplicates == {"once": 3}
 
 
+CLOCK = {
+    "description": "clock of payments",
+    "numInputRows": 1,
+    "endOffset": {"clock": "payments", "watermark": 1, "delay": 2500},
+    "latestOffset": None,
+}
+
+
+def test_a_clock_beside_the_topics_is_no_place_and_its_ticks_are_no_events() -> None:
+    first = batch(0)
+    sources = json.loads(first.json)["sources"]
+
+    (told,) = batches_after(delivering(batch(0, sources=[*sources, CLOCK])), -1)
+
+    assert told.events_in == 9
+    assert told.lag == 3
+    assert told.offsets == {"payments": {"0": 6, "1": 4}}
+    assert told.delays == {"payments": 2.5}
+
+
+def test_a_batch_tells_how_far_its_watermark_is_behind_the_wall_clock() -> None:
+    times = {
+        "timestamp": "2026-03-01T10:00:10.500Z",
+        "eventTime": {"watermark": "2026-03-01T10:00:00.000Z"},
+    }
+    none_yet = times | {"eventTime": {"watermark": "1970-01-01T00:00:00.000Z"}}
+
+    first, second = batches_after(
+        delivering(batch(0, **none_yet), batch(1, **times)), -1
+    )
+
+    assert (first.watermark, first.watermark_lag) == (None, None)
+    assert second.watermark == "2026-03-01T10:00:00.000Z"
+    assert second.watermark_lag == 10.5
+
+
+def test_state_is_told_under_the_steps_names_or_not_at_all() -> None:
+    operators = [
+        {
+            "numRowsTotal": rows,
+            "memoryUsedBytes": 10 * rows,
+            "customMetrics": {"rocksdbSstFileSize": 7},
+        }
+        for rows in (1, 2, 3)
+    ]
+    query = delivering(batch(0, stateOperators=operators))
+
+    (told,) = batches_after(query, -1, ["once", "counts", "once"])
+    (unknown,) = batches_after(query, -1, ["once"])
+
+    assert told.state == {
+        "once": {"rows": 4, "memory_bytes": 40, "disk_bytes": 14},
+        "counts": {"rows": 2, "memory_bytes": 20, "disk_bytes": 7},
+    }
+    assert unknown.state == {}
+
+
+def test_what_a_window_step_did_is_told_under_its_name() -> None:
+    metrics = {"window.velocity": {"panes": 2, "in": 5, "on_time": 4, "late": 1}}
+
+    (told,) = batches_after(delivering(batch(0, observedMetrics=metrics)), -1)
+
+    assert told.windows == {"velocity": {"panes": 2, "in": 5, "on_time": 4, "late": 1}}
+    assert told.duplicates == {}
+
+
 def test_a_failed_batch_names_the_innermost_cause() -> None:
     text = (
         "[STREAM_FAILED] Query [id = 1] terminated with exception: Job aborted\n"

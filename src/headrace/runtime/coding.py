@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as sql
@@ -35,7 +36,11 @@ def decoded(
     source = read.source
     side = Side(source.topic)
     wanted = reading(format_ or source.format, read.columns.spark, side, registry)
-    return bridge.decode(rows, wanted.schema_json, wanted.options)
+    options = wanted.options
+    if read.time is not None and source.ahead is not None:
+        ahead = source.ahead // timedelta(microseconds=1)
+        options = options | {"time": read.time, "ahead_us": str(ahead)}
+    return bridge.decode(rows, wanted.schema_json, options)
 
 
 def json_encoder(_output: Output, payload: Column, _schema: dict[str, Any]) -> Column:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -25,6 +26,15 @@ class BatchProgress:
         sent: What each sink was given since the start, dead letters too.
         dead_letters: How many inputs could not be read since the start.
         duplicates: What each dedupe step dropped in this batch.
+        watermark: How far event time had come when the batch began, as ISO 8601;
+            None where no step follows event time, or none has come yet.
+        watermark_lag: By how many seconds the wall clock was ahead of it then.
+        delays: How many seconds each source's clock stays behind its events, as its
+            strategy has chosen; without those that Spark decides by itself.
+        windows: What each window step did in this batch: ``in``, which is ``on_time``,
+            ``late`` and ``dead_letters`` together, and ``panes`` and ``retractions``.
+        state: How much each step keeps: rows, and the bytes of it in memory and on
+            disk.
     """
 
     batch: int
@@ -36,50 +46,124 @@ class BatchProgress:
     sent: dict[str, int]
     dead_letters: int
     duplicates: dict[str, int]
+    watermark: str | None
+    watermark_lag: float | None
+    delays: dict[str, float]
+    windows: dict[str, dict[str, int]]
+    state: dict[str, dict[str, int]]
 
 
-def batches_after(delivering: Delivering, last: int) -> Iterator[BatchProgress]:
-    """Give the progress of the batches that ended after a given one."""
+def batches_after(
+    delivering: Delivering, last: int, owners: Sequence[str] = ()
+) -> Iterator[BatchProgress]:
+    """Give the progress of the batches that ended after a given one.
+
+    Args:
+        delivering: The running query.
+        last: The batch that was told last.
+        owners: The steps whose state Spark's operators keep, in their order.
+    """
     report = delivering.report()
     for raw in delivering.query.recentProgress:
         told: dict[str, Any] = json.loads(raw.json)
         # Spark reports an idle trigger under the number of the batch to come.
         idle = "addBatch" not in told.get("durationMs", {})
         if told["batchId"] > last and not idle:
-            yield _progress(told, report)
+            yield _progress(told, report, owners)
 
 
-def _progress(told: dict[str, Any], report: dict[str, Any]) -> BatchProgress:
+def _progress(
+    told: dict[str, Any], report: dict[str, Any], owners: Sequence[str]
+) -> BatchProgress:
     offsets: dict[str, dict[str, int]] = {}
-    lag = 0
+    delays: dict[str, float] = {}
+    lag = ticks = 0
     for source in told["sources"]:
         end, latest = _places(source["endOffset"]), _places(source["latestOffset"])
+        if _is_clock(source):
+            # Its rows are ticks and no events, its offset is no place in a topic.
+            ticks += source.get("numInputRows", 0)
+            if end:
+                delays[end["clock"]] = end["delay"] / 1000
+            continue
         offsets |= end
         lag += sum(
             offset - end.get(topic, {}).get(partition, 0)
             for topic, partitions in latest.items()
             for partition, offset in partitions.items()
         )
-    # A dedupe step tells what goes in and what comes out: dedupe.<name>.out.
-    duplicates = {
-        name.removeprefix("dedupe.").removesuffix(".out"): int(metrics["duplicates"])
-        for name, metrics in told.get("observedMetrics", {}).items()
-        if "duplicates" in metrics
-    }
+    watermark, behind = _watermark(told)
+    dedupes = _metrics(told, "dedupe")
     return BatchProgress(
         batch=told["batchId"],
-        events_in=told["numInputRows"],
+        events_in=told["numInputRows"] - ticks,
         events_per_second=round(told.get("processedRowsPerSecond", 0.0), 1),
         lag=max(0, lag),
         phases_ms=told["durationMs"] | report.get("last_phases_ms", {}),
         offsets=offsets,
         sent=report.get("rows", {}),
         dead_letters=report.get("dead_letters", 0),
-        duplicates=duplicates,
+        duplicates={
+            name: counts["duplicates"]
+            for name, counts in dedupes.items()
+            if "duplicates" in counts
+        },
+        watermark=watermark,
+        watermark_lag=behind,
+        delays=delays,
+        windows=_metrics(told, "window"),
+        state=_state(told.get("stateOperators", []), owners),
     )
 
 
-def _places(offsets: Any) -> dict[str, dict[str, int]]:
+def _metrics(told: dict[str, Any], verb: str) -> dict[str, dict[str, int]]:
+    """Give what the steps of a kind observed: <verb>.<name>, or .in and .out of it."""
+    found: dict[str, dict[str, int]] = {}
+    for metric, counts in told.get("observedMetrics", {}).items():
+        kind, _, step = metric.partition(".")
+        if kind == verb:
+            name = step.removesuffix(".in").removesuffix(".out")
+            numbers = {key: int(number) for key, number in counts.items()}
+            found[name] = found.get(name, {}) | numbers
+    return found
+
+
+def _watermark(told: dict[str, Any]) -> tuple[str | None, float | None]:
+    text = told.get("eventTime", {}).get("watermark")
+    if text is None:
+        return None, None
+    reached = datetime.fromisoformat(text)
+    if reached.timestamp() <= 0:
+        return None, None
+    began = datetime.fromisoformat(told["timestamp"])
+    return text, round((began - reached).total_seconds(), 3)
+
+
+def _state(
+    operators: Sequence[dict[str, Any]], owners: Sequence[str]
+) -> dict[str, dict[str, int]]:
+    """Give the state of each step; nothing if it is not known whose it is."""
+    found: dict[str, dict[str, int]] = {}
+    if len(operators) != len(owners):
+        return found
+    for name, operator in zip(owners, operators, strict=True):
+        custom = operator.get("customMetrics", {})
+        sizes = {
+            "rows": operator["numRowsTotal"],
+            "memory_bytes": operator["memoryUsedBytes"],
+            "disk_bytes": custom.get("rocksdbSstFileSize", 0),
+        }
+        # A step that is evaluated for several outputs keeps its state several times.
+        before = found.get(name, dict.fromkeys(sizes, 0))
+        found[name] = {key: before[key] + size for key, size in sizes.items()}
+    return found
+
+
+def _is_clock(source: dict[str, Any]) -> bool:
+    return str(source.get("description", "")).startswith("clock of ")
+
+
+def _places(offsets: Any) -> dict[str, Any]:
     """Read offsets as Spark writes them: JSON, or JSON inside a text."""
     found = json.loads(offsets) if isinstance(offsets, str) else offsets
     return found or {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from threading import Event
@@ -13,8 +13,10 @@ from pyspark.errors import StreamingQueryException
 
 from headrace.delivery import Delivering, SinkTopic, Terms, deliver
 from headrace.errors import StepError
+from headrace.plan.clock import Clocks
 from headrace.plan.outgoing import outgoing
-from headrace.plan.steps import Read
+from headrace.plan.states import state_owners
+from headrace.plan.steps import Output, Read
 from headrace.runtime.coding import decoded, encoder
 from headrace.runtime.failures import name_failure
 from headrace.runtime.progress import BatchProgress, batches_after
@@ -83,11 +85,12 @@ def start(
     outputs = pipeline.outputs
     address = conditions.registry
     registry = None if address is None else Registry(address)
+    clocks = Clocks(outputs)
 
     def open_source(read: Read) -> DataFrame:
         most = conditions.most_per_batch
         rows = kafka_rows(spark, read.source, conditions.bootstrap, most_per_batch=most)
-        return decoded(rows, read, registry)
+        return clocks.driving(decoded(rows, read, registry), read)
 
     rows = outgoing(outputs, open_source, encoder(spark, registry))
     exactly_once = any(output.delivery == "exactly-once" for output in outputs)
@@ -111,7 +114,11 @@ def start(
 
 
 def follow(
-    delivering: Delivering, tell: Callable[[BatchProgress], None], enough: Event
+    delivering: Delivering,
+    tell: Callable[[BatchProgress], None],
+    enough: Event,
+    *,
+    outputs: Sequence[Output] = (),
 ) -> None:
     """Report each batch until the query ends, or the batch in hand is finished.
 
@@ -119,28 +126,33 @@ def follow(
         delivering: The running query.
         tell: Is given each batch's progress, in order.
         enough: Set by anybody, such as a signal's handler, to end the query.
+        outputs: What the query writes, to tell whose state is how large.
 
     Raises:
         HeadraceError: The named reason why the query could not go on.
     """
     last = -1
     ended = False
+    owners = state_owners(outputs)
     try:
         while not ended and not enough.is_set():
             ended = delivering.await_end(_LOOK_EVERY)
-            last = _tell_since(delivering, last, tell)
+            last = _tell_since(delivering, last, tell, owners)
         if not ended:
             _finish_batch(delivering)
     except StreamingQueryException as error:
         raise name_failure(str(error), delivering.terms.pipeline) from error
     finally:
-        _tell_since(delivering, last, tell)
+        _tell_since(delivering, last, tell, owners)
 
 
 def _tell_since(
-    delivering: Delivering, last: int, tell: Callable[[BatchProgress], None]
+    delivering: Delivering,
+    last: int,
+    tell: Callable[[BatchProgress], None],
+    owners: Sequence[str],
 ) -> int:
-    for progress in batches_after(delivering, last):
+    for progress in batches_after(delivering, last, owners):
         tell(progress)
         last = progress.batch
     return last

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 
+from headrace.durations import days
 from headrace.errors import StepError
 from headrace.schema.names import require_format, require_topic_name
 from headrace.schema.origin import declared_at
 
 STARTS = ("earliest", "latest")
+
+AHEAD = days(1)
+"""How far an event may lie ahead of its record, unless told otherwise."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +24,7 @@ class KafkaSource:
     event: type
     format: str
     start: str
+    ahead: timedelta | None
     where: str
 
 
@@ -28,6 +34,7 @@ def kafka(
     *,
     format: str = "json",
     start: str = "earliest",
+    ahead: timedelta | None = AHEAD,
 ) -> KafkaSource:
     """Read a topic of events.
 
@@ -38,10 +45,14 @@ def kafka(
             ``json-schema``.
         start: Where a pipeline begins that has no checkpoint yet: at the
             ``earliest`` or the ``latest`` event.
+        ahead: How far an event's time may lie beyond its record's own timestamp. What
+            is further ahead becomes a dead letter, as it would carry the watermark
+            with it. None lets every time pass.
 
     Raises:
         StepError: [topic-name-refused] Kafka does not allow the name;
-            [start-unknown] there is no such place.
+            [start-unknown] there is no such place; [duration-negative] `ahead` is
+            below zero.
         SchemaError: [format-unknown] there is no such format.
     """
     where = declared_at()
@@ -54,4 +65,11 @@ def kafka(
             hint=f"choose {' or '.join(STARTS)}.",
             where=where,
         )
-    return KafkaSource(topic, event, format, start, where)
+    if ahead is not None and ahead < timedelta(0):
+        raise StepError(
+            "duration-negative",
+            f"ahead is {ahead.total_seconds():g} seconds",
+            hint="give zero or more: hours(1); None lets every time pass.",
+            where=where,
+        )
+    return KafkaSource(topic, event, format, start, ahead, where)

@@ -7,7 +7,9 @@ import json
 import shutil
 import tempfile
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as sql
 
 from headrace.errors import StepError
+from headrace.event import event_type
+from headrace.plan.clock import Clocks, Hands
 from headrace.plan.outgoing import outgoing
 from headrace.plan.steps import Read, source_topics
 from headrace.runtime.coding import decoded, json_encoder
@@ -26,6 +30,7 @@ from headrace.schema.values import to_json
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
     from headrace.pipeline import Pipeline
 
@@ -33,6 +38,12 @@ _KAFKA_COLUMNS = (
     "key binary, value binary, topic string, partition int, offset bigint, "
     "timestamp timestamp, headers array<struct<key:string,value:binary>>"
 )
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_BEGINNING = datetime(2020, 1, 1, tzinfo=UTC)
+_ATTEMPTS = 5
+# What Kafka gives for a record that has no timestamp.
+_UNTOLD = _EPOCH - timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True)
@@ -50,8 +61,10 @@ class DeadLetter:
 class Rig:
     """Runs a pipeline without Kafka: what is fed goes through the real plan.
 
-    Each `feed` is a batch of its own. The checkpoint is a real one, so `restart` and
-    `crash` do to it what they do in production.
+    Each `feed` is a batch of its own; where it moves the watermark, further ones
+    follow it in which windows fire. The checkpoint is a real one, so `restart` and
+    `crash` do to it what they do in production. Nothing depends on the time of day:
+    the wall clock stands still but for `wait`.
 
     Args:
         pipeline: The pipeline under test.
@@ -66,7 +79,10 @@ class Rig:
         self._pipeline = pipeline
         self._spark = spark
         self._home = Path(tempfile.mkdtemp(prefix="headrace-rig-"))
-        self._fed: Counter[str] = Counter()
+        self._fed: Counter[tuple[str, int]] = Counter()
+        self._query: StreamingQuery | None = None
+        self._now = _BEGINNING
+        self._moved_to = _EPOCH
         self._sources = set(source_topics(pipeline.outputs))
         for topic in self._sources:
             self._input(topic).mkdir(parents=True)
@@ -84,15 +100,29 @@ class Rig:
 
     def close(self) -> None:
         """Remove everything the rig has written."""
+        for _ in range(_ATTEMPTS):
+            # Spark's maintenance may write a last snapshot of the state meanwhile.
+            with suppress(OSError):
+                shutil.rmtree(self._home)
+            if not self._home.exists():
+                return
         shutil.rmtree(self._home)
 
-    def feed(self, topic: str, *events: Any) -> None:
+    def feed(
+        self,
+        topic: str,
+        *events: Any,
+        partition: int = 0,
+        recorded_at: datetime | None = None,
+    ) -> None:
         """Append events to a topic and run the pipeline over them as one batch.
 
         Args:
             topic: A topic that the pipeline reads.
             events: Instances of the topic's event, or bytes as they are on the
                 wire; None is a tombstone.
+            partition: The partition to append them to.
+            recorded_at: The records' own timestamp; by default each event's time.
 
         Raises:
             StepError: [topic-not-read] the pipeline does not read the topic.
@@ -104,35 +134,47 @@ class Rig:
                 hint=f"it reads {', '.join(sorted(self._sources))}.",
                 where=declared_at(),
             )
-        rows = [self._row(topic, event) for event in events]
+        rows = [self._row(topic, event, partition, recorded_at) for event in events]
         number = len(list(self._input(topic).iterdir()))
         draft = self._home / "draft"
         draft.write_text("".join(json.dumps(row) + "\n" for row in rows))
         draft.rename(self._input(topic) / f"{number:06}.json")
         self.run()
 
-    def _row(self, topic: str, event: Any) -> dict[str, Any]:
-        value = event if event is None or isinstance(event, bytes) else to_json(event)
-        offset = self._fed[topic]
-        self._fed[topic] += 1
+    def _row(
+        self, topic: str, event: Any, partition: int, recorded_at: datetime | None
+    ) -> dict[str, Any]:
+        is_raw = event is None or isinstance(event, bytes)
+        value = event if is_raw else to_json(event)
+        if recorded_at is None:
+            recorded_at = _UNTOLD if is_raw else _time_of(event)
+        offset = self._fed[topic, partition]
+        self._fed[topic, partition] += 1
         return {
             "value": None if value is None else base64.b64encode(value).decode(),
             "topic": topic,
-            "partition": 0,
+            "partition": partition,
             "offset": offset,
-            "timestamp": "2020-01-01T00:00:00Z",
+            "timestamp": _utc(recorded_at).isoformat(),
             "headers": [],
         }
 
     def run(self) -> None:
         """Run the pipeline until it has caught up with its input."""
-        frame = outgoing(self._pipeline.outputs, self._open, json_encoder)
+        outputs = self._pipeline.outputs
+        clocks = Clocks(outputs, hands=Hands(_ms(self._now), _ms(self._moved_to)))
+
+        def opened(read: Read) -> DataFrame:
+            return clocks.driving(self._open(read), read)
+
+        frame = outgoing(outputs, opened, json_encoder)
         query = (
             frame.writeStream.foreachBatch(self._write)
             .option("checkpointLocation", str(self._checkpoint))
             .trigger(availableNow=True)
             .start()
         )
+        self._query = query
         query.awaitTermination()
 
     def _write(self, batch: DataFrame, number: int) -> None:
@@ -146,6 +188,46 @@ class Rig:
         if not file.exists():
             file.parent.mkdir(exist_ok=True)
             file.write_text("".join(f"{line}\n" for line in lines))
+
+    @property
+    def watermark(self) -> datetime | None:
+        """How far event time has come; None before any watermark."""
+        commits = sorted((self._checkpoint / "commits").glob("[0-9]*"), key=_number)
+        if not commits:
+            return None
+        _, told, *_ = commits[-1].read_text().splitlines()
+        reached: int = json.loads(told)["nextBatchWatermarkMs"]
+        return _EPOCH + timedelta(milliseconds=reached) if reached > 0 else None
+
+    def advance(self, to: datetime | timedelta) -> None:
+        """Move the watermark on, as if time had passed, and let windows fire.
+
+        Args:
+            to: Where to, or how far from where it is.
+
+        Raises:
+            StepError: [advance-refused] there is no watermark to move, or it would
+                go back.
+        """
+        before = self.watermark
+        if isinstance(to, timedelta):
+            if before is None:
+                raise _advance_refused("there is no watermark yet to count from")
+            to = before + to
+        to = _utc(to)
+        if before is not None and to < before:
+            raise _advance_refused(f"the watermark is at {before} and cannot go back")
+        self._moved_to = to
+        self.run()
+        if self.watermark is None:
+            raise _advance_refused("no step of the pipeline follows event time")
+
+    def wait(self, duration: timedelta) -> None:
+        """Let time pass on the wall clock, by which partitions become idle.
+
+        What comes of it shows with the next batch.
+        """
+        self._now += duration
 
     def restart(self) -> None:
         """Stop and start again on the same checkpoint; nothing may come of it."""
@@ -217,6 +299,28 @@ class Rig:
             str(self._input(read.source.topic))
         )
         return decoded(rows, read, None, format_="json")
+
+
+def _time_of(event: Any) -> datetime:
+    name = event_type(type(event)).time
+    return _BEGINNING if name is None else getattr(event, name)
+
+
+def _utc(time: datetime) -> datetime:
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+
+
+def _ms(time: datetime) -> int:
+    return (time - _EPOCH) // timedelta(milliseconds=1)
+
+
+def _advance_refused(why: str) -> StepError:
+    return StepError(
+        "advance-refused",
+        why,
+        hint="feed events with a time first, or advance to a later time.",
+        where=declared_at(),
+    )
 
 
 def _number(path: Path) -> int:

@@ -1,5 +1,6 @@
 package io.headrace.formats;
 
+import java.util.Arrays;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
@@ -9,6 +10,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.ObjectType;
 import scala.collection.immutable.Nil$;
 import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * A column that calls a method of an object of ours for each row.
@@ -23,14 +25,17 @@ public final class Call {
      * Gives such a column.
      *
      * @param function the object; serializable, and public, as generated code calls it
-     * @param method the name of its method, which takes one value
+     * @param method the name of its method; a number that it takes as a primitive is never null
      * @param result the type of what the method gives
-     * @param argument what the method is given
+     * @param given what the method is given
      */
     @SuppressWarnings("unchecked")
-    public static Column of(Object function, String method, DataType result, Column argument) {
+    public static Column of(Object function, String method, DataType result, Column... given) {
         Expression target = new Literal(function, new ObjectType(function.getClass()));
-        Seq<?> arguments = Nil$.MODULE$.$colon$colon(ExpressionUtils.expression(argument));
+        Seq<?> arguments =
+                CollectionConverters.asScala(
+                                Arrays.stream(given).map(ExpressionUtils::expression).toList())
+                        .toList();
         Seq<?> anyTypes = Nil$.MODULE$;
         boolean propagateNull = false;
         boolean nullable = true;

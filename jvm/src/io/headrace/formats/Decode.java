@@ -1,8 +1,10 @@
 package io.headrace.formats;
 
+import static org.apache.spark.sql.functions.coalesce;
 import static org.apache.spark.sql.functions.col;
 import static org.apache.spark.sql.functions.lit;
 import static org.apache.spark.sql.functions.struct;
+import static org.apache.spark.sql.functions.unix_micros;
 import static org.apache.spark.sql.functions.when;
 
 import java.util.ArrayList;
@@ -20,6 +22,7 @@ public final class Decode {
     static final String REASON = "_reason";
     static final String DETAIL = "_detail";
     private static final String READ = "_read";
+    private static final long NO_TIME = -1L;
 
     private Decode() {}
 
@@ -29,7 +32,8 @@ public final class Decode {
      * @param kafkaRows the columns of Spark's Kafka source; headers are optional
      * @param eventSchemaJson the event's fields as Spark's JSON; not nullable means required
      * @param options {@code format} and, by format, {@code registry}, {@code reader_schema}; {@code
-     *     what}, {@code max_bytes}, {@code tombstones}
+     *     what}, {@code max_bytes}, {@code tombstones}; {@code time} and {@code ahead_us}, which
+     *     make an event a dead letter whose time lies further than that beyond its record's
      * @return the event's fields, {@code _origin}, and {@code _dead}, null for a good event
      */
     public static Dataset<Row> over(
@@ -39,7 +43,13 @@ public final class Decode {
         ReadFunction function = new ReadFunction(schema, wanted);
         Dataset<Row> read =
                 kafkaRows.withColumn(
-                        READ, Call.of(function, "read", function.resultType(), col(wanted.what())));
+                        READ,
+                        Call.of(
+                                function,
+                                "read",
+                                function.resultType(),
+                                col(wanted.what()),
+                                coalesce(unix_micros(col("timestamp")), lit(NO_TIME))));
         List<Column> columns = new ArrayList<>();
         StructField[] fields = schema.fields();
         for (StructField field : fields) {

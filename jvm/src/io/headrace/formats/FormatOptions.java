@@ -32,6 +32,15 @@ final class FormatOptions implements Serializable {
         return text == null ? unlessGiven : Integer.parseInt(text);
     }
 
+    /** How far an event may lie ahead of its record; null if that is not looked at. */
+    Ahead ahead(StructType schema) {
+        String time = given.get("time");
+        String micros = given.get("ahead_us");
+        return time == null || micros == null
+                ? null
+                : new Ahead(time, schema.fieldIndex(time), Long.parseLong(micros));
+    }
+
     /** The schema of what is written, with what Spark's own schema of a column leaves out. */
     StructType schema(StructType unlessGiven) {
         String json = given.get("schema");

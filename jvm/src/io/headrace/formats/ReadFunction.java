@@ -19,11 +19,13 @@ public final class ReadFunction implements Serializable {
 
     private final StructType schema;
     private final FormatOptions options;
+    private final Ahead ahead;
     private transient Reader reader;
 
     ReadFunction(StructType schema, FormatOptions options) {
         this.schema = schema;
         this.options = options;
+        this.ahead = options.ahead(schema);
         // Refuses a type that the format lacks now, and not in the first batch.
         reader = options.reader(schema);
     }
@@ -35,13 +37,22 @@ public final class ReadFunction implements Serializable {
                 .add(Decode.DETAIL, DataTypes.StringType);
     }
 
-    /** Reads one value; never throws for what the value holds. */
-    public InternalRow read(byte[] bytes) {
+    /**
+     * Reads one value; never throws for what the value holds.
+     *
+     * @param bytes the value, or null
+     * @param recordedAt the record's own time in microseconds; below zero if it has none
+     */
+    public InternalRow read(byte[] bytes, long recordedAt) {
         int fields = schema.length();
         Object[] row = new Object[fields + 2];
         try {
             if (bytes != null) {
-                System.arraycopy(checked(bytes), 0, row, 0, fields);
+                Object[] found = checked(bytes);
+                if (ahead != null) {
+                    ahead.require(found, recordedAt);
+                }
+                System.arraycopy(found, 0, row, 0, fields);
             } else if (!options.keepsTombstones()) {
                 throw new Unreadable(Reason.VALUE_MISSING, "there is no " + options.what());
             }

@@ -27,7 +27,8 @@ enum Reason {
     TIMESTAMP_UNREADABLE,
     DATE_UNREADABLE,
     UUID_UNREADABLE,
-    BYTES_NOT_BASE64;
+    BYTES_NOT_BASE64,
+    EVENT_IN_THE_FUTURE;
 
     private final String slug = name().toLowerCase(java.util.Locale.ROOT).replace('_', '-');
 
