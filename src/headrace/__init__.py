@@ -18,6 +18,17 @@ from headrace.pipeline import Pipeline
 from headrace.schema.hints import digits
 from headrace.sources.kafka import kafka
 from headrace.stream import Stream
+from headrace.windows import watermarks
+from headrace.windows.firing import after, refire
+from headrace.windows.kinds import (
+    assigned,
+    counted,
+    everything,
+    hopping,
+    sessions,
+    sliding,
+    tumbling,
+)
 
 __all__ = [
     "DeliveryError",
@@ -31,13 +42,23 @@ __all__ = [
     "SettingsError",
     "StepError",
     "Stream",
+    "after",
+    "assigned",
+    "counted",
     "days",
     "digits",
     "event",
+    "everything",
+    "hopping",
     "hours",
     "kafka",
     "milliseconds",
     "minutes",
+    "refire",
     "seconds",
+    "sessions",
     "sinks",
+    "sliding",
+    "tumbling",
+    "watermarks",
 ]

@@ -9,12 +9,15 @@ from typing import Any
 from headrace.errors import DeliveryError, StepError
 from headrace.event import event_type
 from headrace.plan.explain import explain
-from headrace.plan.steps import Dedupe, Output, Read, Step, walk
+from headrace.plan.steps import Output, Read, Stateful, Step, walk
+from headrace.plan.targets import require_target
+from headrace.plan.window import require_replaceable
 from headrace.schema.names import require_name
 from headrace.schema.origin import declared_at
 from headrace.sinks.kafka import KafkaSink
 from headrace.sources import KafkaSource
 from headrace.stream import Stream
+from headrace.windows.watermarks import Strategy, by_partition
 
 DELIVERIES = ("exactly-once", "at-least-once")
 
@@ -88,29 +91,40 @@ class Pipeline:
         )
 
     def read(
-        self, source: KafkaSource, *, out_of_order: timedelta | None = None
+        self,
+        source: KafkaSource,
+        *,
+        out_of_order: timedelta | None = None,
+        watermark: Strategy | None = None,
     ) -> Stream:
         """Read a topic as a stream of its events.
 
         Args:
             source: The topic, from ``kafka(...)``.
-            out_of_order: How much later than its successors an event may arrive.
+            out_of_order: How much later than its successors in the partition an event
+                may arrive: short for ``watermarks.by_partition(out_of_order)``, and
+                zero unless given.
+            watermark: How event time is followed, from ``watermarks``.
 
         Raises:
             SchemaError: [not-an-event] the source's class was not declared.
-            StepError: [duration-negative] `out_of_order` is below zero.
+            StepError: [duration-negative] `out_of_order` is below zero;
+                [watermark-twice] both ways to say it were used.
         """
         where = declared_at()
         event = event_type(source.event)
-        if out_of_order is not None and out_of_order < timedelta(0):
+        if watermark is None:
+            watermark = by_partition(out_of_order or timedelta(0))
+        elif out_of_order is not None:
             raise StepError(
-                "duration-negative",
-                f"out_of_order is {out_of_order.total_seconds():g} seconds",
-                hint="give zero or more: seconds(10).",
+                "watermark-twice",
+                f'topic "{source.topic}" is read with out_of_order and a watermark',
+                detail="out_of_order is short for watermarks.by_partition(...).",
+                hint="give the strategy alone, with the lag in it.",
                 where=where,
             )
         return Stream(
-            Read(event.record, event.key, event.time, where, source, out_of_order)
+            Read(event.record, event.key, event.time, where, source, watermark)
         )
 
     def write(
@@ -123,6 +137,9 @@ class Pipeline:
     ) -> None:
         """Write a stream into a sink.
 
+        Several outputs may share a topic if their columns, format and key are the
+        same. A topic that the pipeline reads cannot be one that it writes.
+
         Args:
             name: The output's name, once in a pipeline.
             stream: What to write.
@@ -131,9 +148,11 @@ class Pipeline:
                 may repeat events after a crash.
 
         Raises:
-            StepError: [output-name-taken], [column-unknown], [name-refused],
-                [step-name-taken].
-            DeliveryError: [delivery-unknown] there is no such delivery.
+            StepError: [output-name-taken], [column-unknown], [key-type-unsupported],
+                [name-refused], [step-name-taken], [topic-reserved],
+                [topic-read-and-written], [topic-shared].
+            DeliveryError: [delivery-unknown] there is no such delivery;
+                [sink-not-keyed] corrections have no key to replace by.
         """
         where = declared_at()
         require_name(name, "an output", where)
@@ -151,22 +170,23 @@ class Pipeline:
                 hint="give each output a name of its own.",
                 where=where,
             )
-        if sink.key is not None and sink.key not in stream.step.columns:
-            raise StepError(
-                "column-unknown",
-                f'the sink is keyed by "{sink.key}", which is not a column',
-                detail=f"the columns are {', '.join(stream.columns)}.",
-                where=where,
-            )
+        output = Output(name, stream.step, sink, delivery, where)
+        require_target(
+            output,
+            self._outputs,
+            pipeline=self.name,
+            dead_letters=self.dead_letter_topic,
+        )
+        require_replaceable(output)
         _require_step_names([*(o.step for o in self._outputs), stream.step])
-        self._outputs.append(Output(name, stream.step, sink, delivery, where))
+        self._outputs.append(output)
 
 
 def _require_step_names(ends: Sequence[Step]) -> None:
     """Refuse two steps of one name: their state and metrics would be mistaken."""
-    named: dict[str, Dedupe] = {}
+    named: dict[str, Stateful] = {}
     for step in (step for end in ends for step in walk(end)):
-        if not isinstance(step, Dedupe):
+        if not isinstance(step, Stateful):
             continue
         first = named.setdefault(step.name, step)
         if first is not step:

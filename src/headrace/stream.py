@@ -10,6 +10,7 @@ from headrace.event import event_type
 from headrace.plan.columns import require_column_names, require_same_columns
 from headrace.plan.dedupe import dedupe_step
 from headrace.plan.steps import Select, Step, Transform, Union, Where
+from headrace.plan.window import Asked, late_step, window_step
 from headrace.schema.expressions import (
     column,
     read_condition,
@@ -18,6 +19,8 @@ from headrace.schema.expressions import (
 )
 from headrace.schema.origin import declared_at
 from headrace.schema.types import Field, Record
+from headrace.windows.firing import After, Firing, Refire
+from headrace.windows.kinds import Kind
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -169,12 +172,88 @@ class Stream:
 
         Raises:
             StepError: [name-refused], [dedupe-needs-time], [column-unknown],
-                [key-type-unsupported], [within-not-positive].
+                [key-type-unsupported], [within-not-positive], [dedupe-after-window].
 
         Example:
             ``payments.dedupe("once", by="payment_id", within=hours(1))``
         """
         return Stream(dedupe_step(self._step, name, by, within, declared_at()))
+
+    def window(  # noqa: PLR0913 - a user's words, each with a default
+        self,
+        name: str,
+        kind: Kind,
+        /,
+        *,
+        by: str | Sequence[str] | None = None,
+        early: After | None = None,
+        late: str | Refire = "side-output",
+        panes: str = "accumulating",
+        having: str | None = None,
+        hot_keys: str | None = None,
+        **aggregates: str,
+    ) -> Stream:
+        """Put events together by key and time, and tell something of each window.
+
+        The stream has the columns of `by`, ``window_start`` and ``window_end``, the
+        aggregates, and what tells panes apart: ``pane`` (``early``, ``on-time`` or
+        ``late``), ``pane_number``, ``is_final``, ``is_retraction`` and ``window_id``.
+
+        State: for each key and open window the state of its aggregates, until the
+            watermark passes its end and the time of `refire`; ``sliding`` keeps the
+            events themselves, ``everything`` keeps its windows for ever.
+        Late events: those whose windows are all over go to ``stream.late``, or are
+            dropped with ``late="drop"``; with ``late=refire(...)`` they first correct
+            the panes they belong to. All are counted.
+        After a restart: goes on with the windows of the last committed batch.
+
+        Args:
+            name: The step's name, once in a pipeline; its state is kept under it.
+            kind: Which events belong together: ``tumbling(minutes(5))``, ``hopping``,
+                ``sliding``, ``sessions``, ``counted``, ``assigned``, ``everything``.
+            by: The column or columns of the key; None puts all events under one.
+            early: When to fire before a window is complete: ``after(events=100)``.
+            late: ``side-output``, ``drop``, or ``refire(minutes(10))``.
+            panes: What a pane holds that is not the first of its window: all events
+                (``accumulating``), those since the last pane (``discarding``), or all,
+                after the last pane has been taken back (``retracting``).
+            having: A condition over the aggregates; panes that do not meet it are
+                not told.
+            hot_keys: ``spread`` puts the events of each key together in parts, by
+                several cores.
+            aggregates: An aggregate of Spark's SQL for each new column.
+
+        Raises:
+            StepError: [name-refused], [window-kind-unknown], [window-needs-time],
+                [window-after-window], [window-never-fires], [firing-unsupported],
+                [hot-keys-unsupported], [option-unknown], [column-unknown],
+                [column-taken], [column-name-reserved], [key-type-unsupported],
+                [aggregates-missing], [not-an-aggregate], [aggregate-unsupported],
+                [types-differ], [expression-unreadable], [condition-not-boolean].
+
+        Example:
+            ``payments.window("velocity", tumbling(minutes(5)), by="card",
+            having="payments > 10", payments="count(*)", spent="sum(amount)")``
+        """
+        firing = Firing(early, panes, late)
+        asked = Asked(name, kind, by, having, firing, hot_keys, aggregates)
+        return Stream(window_step(self._step, asked, declared_at()))
+
+    @property
+    def late(self) -> Stream:
+        """The events that came too late for this window's panes.
+
+        They have the columns, key and time that they came with, and ``late_by_ms``:
+        how far the watermark was beyond their time.
+
+        Raises:
+            StepError: [late-events-absent] this is not the stream that a window gave,
+                or the window drops them.
+
+        Example:
+            ``fraud.write("late", velocity.late, sinks.kafka("late-payments"))``
+        """
+        return Stream(late_step(self._step, declared_at()))
 
     def transform(
         self, function: Callable[[DataFrame], DataFrame], *, gives: type | None = None

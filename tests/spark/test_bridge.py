@@ -59,7 +59,7 @@ def test_a_key_whose_equal_values_differ_in_bytes_is_refused(
 
 def test_a_session_without_the_operators_is_named(spark: SparkSession) -> None:
     with pytest.raises(MachineError) as caught:
-        bridge._java_class(spark, "operators.NoSuchOperator")
+        bridge.java_class(spark, "operators.NoSuchOperator")
 
     assert caught.value.slug == "operators-jar-missing"
     assert "io.headrace.operators.NoSuchOperator" in str(caught.value)

@@ -13,11 +13,10 @@ from headrace import (
     event,
     hours,
     kafka,
-    minutes,
     seconds,
     sinks,
 )
-from headrace.plan.steps import Dedupe, out_of_order
+from headrace.plan.steps import Dedupe
 
 
 @event(key="card", time="made_at")
@@ -139,16 +138,3 @@ def test_one_step_may_feed_several_outputs() -> None:
     shop.write("some", once.where("card = 'a'"), sinks.kafka("some"))
 
     assert shop.explain()["evaluations"] == 1
-
-
-def test_streams_put_together_are_waited_for_as_long_as_the_latest() -> None:
-    shop = Pipeline("shop")
-    streams = [
-        shop.read(kafka(topic, Payment), out_of_order=allowed)
-        for topic, allowed in [("a", minutes(1)), ("b", minutes(5)), ("c", None)]
-    ]
-
-    both = streams[0].union(*streams[1:])
-
-    assert out_of_order(both.step) == minutes(5)
-    assert out_of_order(streams[2].step) == timedelta(0)

@@ -106,10 +106,10 @@ def test_outputs_are_told_with_topic_key_and_guarantee(sales: Pipeline) -> None:
     ]
 
 
-def test_filters_and_projections_of_one_source_are_one_evaluation(
+def test_filters_projections_and_unions_of_one_source_are_one_evaluation(
     sales: Pipeline,
 ) -> None:
-    assert sales.explain()["evaluations"] == 2
+    assert sales.explain()["evaluations"] == 1
 
 
 def test_one_output_that_is_exactly_once_makes_all_so() -> None:
@@ -140,7 +140,7 @@ def test_the_text_says_the_same_to_a_person(sales: Pipeline) -> None:
     for step in told["steps"]:
         assert step["does"] in text
         assert step["where"] in text
-    assert "3 lane(s), 2 evaluation(s)" in text
+    assert "3 lane(s), 1 evaluation(s)" in text
     assert "note string, fee known when planned" in text
     assert 'output "large" <- 2: topic large-payments as json keyed by card' in text
     assert 'output "fees" <- 3: topic fees as json, without a key' in text

@@ -22,6 +22,7 @@ from headrace import (
     minutes,
     seconds,
     sinks,
+    watermarks,
 )
 from headrace.plan.steps import Read
 
@@ -85,7 +86,7 @@ def test_out_of_order_is_kept_with_the_source(sales: Pipeline) -> None:
     step = sales.read(kafka("payments", Payment), out_of_order=seconds(10)).step
 
     assert isinstance(step, Read)
-    assert step.out_of_order == timedelta(seconds=10)
+    assert step.watermark == watermarks.by_partition(seconds(10))
 
 
 def test_durations_are_times() -> None:

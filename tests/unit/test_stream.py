@@ -10,7 +10,7 @@ import pytest
 from refusals import refused
 
 from headrace import Pipeline, Stream, digits, event, kafka
-from headrace.plan.steps import Select, Union, trunk
+from headrace.plan.steps import Select, Union
 from headrace.schema.types import Exact, Unknown, Whole
 
 if TYPE_CHECKING:
@@ -223,13 +223,6 @@ def test_transform_gives_what_it_says(payments: Stream) -> None:
 def test_transform_gives_an_event(payments: Stream) -> None:
     with refused("not-an-event"):
         payments.transform(lambda df: df, gives=dict)
-
-
-def test_filters_and_projections_do_not_end_a_trunk(payments: Stream) -> None:
-    along = payments.where("cents > 1").select("card").rename(card="payer")
-
-    assert trunk(along.step) is payments.step
-    assert trunk(along.union(along).where("payer = 'x'").step).verb == "union"
 
 
 def test_a_step_shows_what_it_computes(payments: Stream) -> None:

@@ -1,7 +1,7 @@
 """Call the keyed operators, which live in the JVM, with data frames.
 
 Each function checks what it is given, then calls the static ``over`` of one class
-in ``io.headrace.operators``. Nothing else in headrace talks to the JVM.
+in ``io.headrace``. Nothing in headrace talks to the JVM but by `java_class`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ from headrace._spark.versions import require_supported
 from headrace.errors import MachineError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import Column, SparkSession
-    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+CARRIED = ("_origin", "_dead", "_read")
+"""What every row of a plan carries beside its columns: origin, dead letter, source."""
 
 _JAR = Path(__file__).with_name("operators.jar")
 
@@ -131,6 +133,49 @@ def dedupe(df: DataFrame, step: Deduping) -> DataFrame:
     return _over("Dedupe", df, step.name, step.by, step.time, within)
 
 
+class Windowing(Protocol):
+    """What the operator has to know of a window."""
+
+    @property
+    def by(self) -> Sequence[str]:
+        """The columns of the key."""
+
+    @property
+    def terms(self) -> Mapping[str, Any]:
+        """All else, as ``io.headrace.windows.Windows`` reads it."""
+
+
+def window(df: DataFrame, step: Windowing) -> DataFrame:
+    """Put events into windows; give their panes, late events and dead letters.
+
+    ``_kind`` tells the three apart: 0, 1 and 2. ``_pane`` holds a pane, ``_event`` an
+    event with all its columns; origin, dead letter and source stand beside it.
+
+    Each batch of the query reports, as an observed metric ``window.<name>``, what
+    came ``in``, and ``on_time``, ``late`` and ``dead_letters``, which add up to it;
+    ``panes`` and ``retractions``.
+
+    State: for each key its open windows, until the watermark has passed them.
+    Late events: given with how late they are, or only counted.
+    After a restart: goes on with the windows of the last committed batch.
+
+    Args:
+        df: A stream with a watermark, in append mode.
+        step: Its key and terms.
+
+    Raises:
+        StepError: [column-unknown], [column-ambiguous], [key-type-unsupported] a
+            column does not serve as a key.
+        MachineError: [operators-jar-missing], [spark-version-unsupported].
+    """
+    for name in step.by:
+        require_key(df, name)
+    spark = df.sparkSession
+    windows = java_class(spark, "windows.Windows")
+    told = DataFrame(windows.over(df._jdf, json.dumps(step.terms)), spark)
+    return told.select("*", *(f"_event.{name}" for name in CARRIED))
+
+
 def decode(df: DataFrame, schema: str, options: Mapping[str, str]) -> DataFrame:
     """Read the bytes of a topic's events into columns.
 
@@ -143,8 +188,8 @@ def decode(df: DataFrame, schema: str, options: Mapping[str, str]) -> DataFrame:
     read has a reason there, and no columns.
     """
     spark = df.sparkSession
-    decoder = _java_class(spark, "formats.Decode")
-    return DataFrame(decoder.over(df._jdf, schema, _java_map(spark, options)), spark)
+    decoder = java_class(spark, "formats.Decode")
+    return DataFrame(decoder.over(df._jdf, schema, java_map(spark, options)), spark)
 
 
 def encode(df: DataFrame, options: Mapping[str, str]) -> DataFrame:
@@ -155,51 +200,25 @@ def encode(df: DataFrame, options: Mapping[str, str]) -> DataFrame:
         options: The format and what it needs; see ``io.headrace.formats.Encode``.
     """
     spark = df.sparkSession
-    encoder = _java_class(spark, "formats.Encode")
-    return DataFrame(encoder.over(df._jdf, _java_map(spark, options)), spark)
+    encoder = java_class(spark, "formats.Encode")
+    return DataFrame(encoder.over(df._jdf, java_map(spark, options)), spark)
 
 
 def encoded(spark: SparkSession, payload: Column, options: Mapping[str, str]) -> Column:
     """Give the bytes of a struct as a column; `options` hold its schema."""
-    encoder = _java_class(spark, "formats.Encode")
-    java_column = encoder.column(payload._jc, _java_map(spark, options))
+    encoder = java_class(spark, "formats.Encode")
+    java_column = encoder.column(payload._jc, java_map(spark, options))
     return ClassicColumn(java_column)
-
-
-def attach_delivery(
-    writer: DataStreamWriter, options: Mapping[str, str]
-) -> DataStreamWriter:
-    """Let a query deliver its outgoing rows into Kafka.
-
-    Args:
-        writer: Of a stream of outgoing rows.
-        options: From where to where; see ``io.headrace.delivery.Delivery``.
-    """
-    spark = writer._spark
-    delivery = _java_class(spark, "delivery.Delivery")
-    delivery.attach(writer._jwrite, _java_map(spark, options))
-    return writer
-
-
-def delivery_report(spark: SparkSession, pipeline: str, query: str) -> dict[str, Any]:
-    """Give what a query of this process has delivered since it was attached."""
-    delivery = _java_class(spark, "delivery.Delivery")
-    report: dict[str, Any] = json.loads(delivery.report(pipeline, query))
-    return report
-
-
-def close_delivery(spark: SparkSession, pipeline: str, query: str) -> None:
-    """Close what the JVM keeps open for a query that has ended."""
-    _java_class(spark, "delivery.Delivery").close(pipeline, query)
 
 
 def _over(operator: str, df: DataFrame, *arguments: Any) -> DataFrame:
     spark = df.sparkSession
-    java_rows = _java_class(spark, f"operators.{operator}").over(df._jdf, *arguments)
+    java_rows = java_class(spark, f"operators.{operator}").over(df._jdf, *arguments)
     return DataFrame(java_rows, spark)
 
 
-def _java_map(spark: SparkSession, options: Mapping[str, str]) -> Any:
+def java_map(spark: SparkSession, options: Mapping[str, str]) -> Any:
+    """Give texts by name as Java has them."""
     jvm: Any = spark._jvm
     made = jvm.java.util.HashMap()
     for name, value in options.items():
@@ -207,7 +226,12 @@ def _java_map(spark: SparkSession, options: Mapping[str, str]) -> Any:
     return made
 
 
-def _java_class(spark: SparkSession, name: str) -> Any:
+def java_class(spark: SparkSession, name: str) -> Any:
+    """Give a class of ours in the JVM, by its name behind ``io.headrace``.
+
+    Raises:
+        MachineError: [operators-jar-missing], [spark-version-unsupported].
+    """
     require_supported(spark.version)
     found: Any = spark._jvm.io.headrace  # type: ignore[union-attr]
     for part in name.split("."):

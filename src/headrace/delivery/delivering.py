@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException, StreamingQueryException
 
-from headrace._spark.bridge import attach_delivery, close_delivery, delivery_report
+from headrace._spark.delivery import (
+    attach_delivery,
+    close_delivery,
+    delivery_report,
+)
 from headrace.delivery.checkpoint import CheckpointLock
 from headrace.delivery.failures import named_failure
 from headrace.delivery.terms import Terms

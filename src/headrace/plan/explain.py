@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from headrace.plan.steps import Output, Read, Step, trunk, walk
+from headrace.plan.routes import by_trunk
+from headrace.plan.steps import Output, Read, Step, walk
+from headrace.plan.window_steps import LateEvents, Panes, Window
 
 _GUARANTEES = {
     "exactly-once": "each event once, for readers of committed data",
@@ -17,10 +19,9 @@ def explain(
     name: str, outputs: Sequence[Output], *, lanes: int, dead_letter_topic: str
 ) -> dict[str, Any]:
     """Give all that is known of a pipeline before it runs, as plain data."""
-    numbers: dict[Step, int] = {}
-    for output in outputs:
-        for step in walk(output.step):
-            numbers.setdefault(step, len(numbers) + 1)
+    numbers = _numbers(outputs)
+    steps = [step for step in numbers if not isinstance(step, Panes)]
+    kept = {step.input for step in steps if isinstance(step, LateEvents)}
     exactly_once = any(output.delivery == "exactly-once" for output in outputs)
     return {
         "pipeline": name,
@@ -28,15 +29,34 @@ def explain(
         "dead_letters": dead_letter_topic,
         "lanes": lanes,
         "delivery": "exactly-once" if exactly_once else "at-least-once",
-        "evaluations": len({trunk(output.step) for output in outputs}),
-        "steps": [_step(step, number, numbers) for step, number in numbers.items()],
+        "evaluations": len(by_trunk(outputs)),
+        "steps": [_step(step, numbers) | _late(step, kept) for step in steps],
         "outputs": [_output(output, numbers, exactly_once) for output in outputs],
     }
 
 
-def _step(step: Step, number: int, numbers: dict[Step, int]) -> dict[str, Any]:
+def _numbers(outputs: Sequence[Output]) -> dict[Step, int]:
+    """Number the steps; the panes of a window are told with it."""
+    numbers: dict[Step, int] = {}
+    for output in outputs:
+        for step in walk(output.step):
+            same = step.input if isinstance(step, Panes) else step
+            numbers.setdefault(step, numbers.get(same, len(set(numbers.values())) + 1))
+    return numbers
+
+
+def _late(step: Step, kept: set[Window]) -> dict[str, str]:
+    """Say what becomes of the late events of a window."""
+    if not isinstance(step, Window):
+        return {}
+    unwritten = step.has_late_events and step not in kept
+    counted = ", which no output writes: counted and not kept" if unwritten else ""
+    return {"late": f"{step.late_events}{counted}"}
+
+
+def _step(step: Step, numbers: dict[Step, int]) -> dict[str, Any]:
     told: dict[str, Any] = {
-        "step": number,
+        "step": numbers[step],
         "verb": step.verb,
         "does": step.summary,
         "from": [numbers[earlier] for earlier in step.inputs],
@@ -52,6 +72,8 @@ def _step(step: Step, number: int, numbers: dict[Step, int]) -> dict[str, Any]:
         told["topic"] = step.source.topic
         told["format"] = step.source.format
         told["start"] = step.source.start
+        if step.time is not None:
+            told["watermark"] = step.watermark.summary
     return told
 
 
@@ -97,6 +119,10 @@ def explain_text(told: dict[str, Any]) -> str:
             f"{name} {type_}" for name, type_ in step["columns"].items()
         )
         lines.append(f"       {columns}")
+        if "watermark" in step:
+            lines.append(f"       watermark: {step['watermark']}")
+        if "late" in step:
+            lines.append(f"       late events: {step['late']}")
     lines.append("")
     for output in told["outputs"]:
         keyed = f" keyed by {output['key']}" if output["key"] else ", without a key"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
@@ -19,17 +18,20 @@ from pyspark.sql.types import DecimalType, FloatType, IntegralType
 
 from headrace._spark import bridge
 from headrace.errors import StepError
+from headrace.plan.native_window import native_window
+from headrace.plan.panes import KIND, chosen_columns, kind_of
 from headrace.plan.steps import (
     Dedupe,
     Read,
     Select,
+    Stateful,
     Step,
     Transform,
     Union,
     Where,
-    out_of_order,
     walk,
 )
+from headrace.plan.window_steps import LateEvents, Panes, Window
 from headrace.schema.types import Real, Whole
 
 if TYPE_CHECKING:
@@ -74,9 +76,6 @@ class Lowering:
 
     def _lower(self, step: Step) -> DataFrame:
         match step:
-            case Read():
-                number = self._numbers.setdefault(step, len(self._numbers))
-                return self._open_source(step).withColumn("_read", sql.lit(number))
             case Where():
                 kept = true_for(sql.expr(step.condition.text))
                 return self.frame(step.input).where(_if_alive(kept).otherwise(True))
@@ -91,8 +90,22 @@ class Lowering:
                 return self._union(step)
             case Transform():
                 return self._transform(step)
+            case Panes() | LateEvents():
+                return self._chosen(step)
+        return self._evaluated(step)
+
+    def _evaluated(self, step: Step) -> DataFrame:
+        """Give the frame of a source, or of a step that keeps state."""
+        match step:
+            case Read():
+                number = self._numbers.setdefault(step, len(self._numbers))
+                return self._open_source(step).withColumn("_read", sql.lit(number))
             case Dedupe():
                 return bridge.dedupe(self._clocked(step.input), step)
+            case Window() if step.engine == "native":
+                return native_window(self._clocked(step.input), step)
+            case Window():
+                return bridge.window(self._clocked(step.input), step)
         raise AssertionError(step)
 
     def _union(self, step: Union) -> DataFrame:
@@ -111,12 +124,26 @@ class Lowering:
         return frame
 
     def _clocked(self, step: Step, *, heard: Collection[Read] = ()) -> DataFrame:
-        """Give a frame that drives the watermark; Spark wants that said only once."""
+        """Give a frame that drives the watermark; Spark wants that said only once.
+
+        What has a time since it was read does so from there on. Where a transform gave
+        the time, it is followed as it comes.
+        """
         frame = self.frame(step, heard=heard)
         if step.time is None or _is_clocked(step):
             return frame
-        delay = out_of_order(step) // timedelta(milliseconds=1)
-        return frame.withWatermark(step.time, f"{delay} milliseconds")
+        return frame.withWatermark(step.time, "0 seconds")
+
+    def _chosen(self, step: Panes | LateEvents) -> DataFrame:
+        """Give the panes of a window, or its late events, and the dead letters."""
+        before = self.frame(step.input)
+        told = chosen_columns(step)
+        columns = [
+            _if_alive(widened(told[field.name], field.type, before)).alias(field.name)
+            for field in step.columns
+        ]
+        chosen = (sql.col(KIND) == kind_of(step)) | sql.isnotnull("_dead")
+        return before.where(chosen).select(*columns, *CARRIED)
 
     def _transform(self, step: Transform) -> DataFrame:
         """Keep dead letters away from the user's function."""
@@ -139,7 +166,11 @@ class Lowering:
 
 
 def _is_clocked(step: Step) -> bool:
-    return any(isinstance(earlier, Dedupe) for earlier in walk(step))
+    return any(
+        isinstance(earlier, Stateful)
+        or (isinstance(earlier, Read) and earlier.time is not None)
+        for earlier in walk(step)
+    )
 
 
 def reads(step: Step) -> set[Read]:

@@ -17,7 +17,11 @@ from headrace.plan.lower import (
     true_for,
     widened,
 )
-from headrace.plan.steps import Output, Read, Select, Step, Where, trunk
+from headrace.plan.panes import KIND, chosen_columns, kind_of
+from headrace.plan.routes import Route, RowByRow, by_trunk
+from headrace.plan.steps import Output, Read, Select, Union, Where
+from headrace.plan.targets import require_key_found
+from headrace.plan.window_steps import LateEvents, Panes
 from headrace.schema.types import Unknown
 
 if TYPE_CHECKING:
@@ -40,75 +44,105 @@ def outgoing(outputs: Sequence[Output], open_source: Open, encode: Encode) -> Da
         open_source: Gives the decoded frame of a source.
         encode: Gives the bytes of an output's columns.
     """
-    by_trunk: dict[Step, list[tuple[int, Output]]] = {}
-    for index, output in enumerate(outputs):
-        by_trunk.setdefault(trunk(output.step), []).append((index, output))
     lowering = Lowering(open_source)
     frames: list[DataFrame] = []
     heard: set[Read] = set()
-    for step, fed in by_trunk.items():
+    for step, routes in by_trunk(outputs).items():
         frame = lowering.frame(step, heard=heard)
-        frames.append(_fan_out(frame, fed, len(outputs), encode))
+        frames.append(_FanOut(lowering, encode).rows(frame, routes, len(outputs)))
         heard |= reads(step)
     return reduce(lambda one, other: one.unionByName(other), frames)
 
 
-def _fan_out(
-    frame: DataFrame,
-    outputs: Sequence[tuple[int, Output]],
-    dead_letters: int,
-    encode: Encode,
-) -> DataFrame:
-    """Compute all outputs of a trunk beside each other, and send what each keeps."""
-    living = [name for name in frame.columns if name not in CARRIED]
-    records: list[Column] = [_dead_letter(dead_letters)]
-    for index, output in outputs:
-        frame, struct, keep = _along(frame, index, output.step, living)
-        payload = _payload(output, struct)
-        found = frame.select(payload.alias("payload")).select("payload.*").schema
-        value = encode(output, payload, _schema(found, output))
-        record = _record(index, _key(output, struct), value)
-        records.append(sql.when(keep, record))
-    if len(outputs) == 1:
-        # A row is a dead letter or a record or nothing: no list to take apart.
-        sent = frame.select(sql.coalesce(*records).alias("_record"))
-    else:
-        every = frame.select(sql.array(*records).alias("_records"))
-        sent = every.select(sql.explode("_records").alias("_record"))
-    return sent.where("_record is not null").select("_record.*")
+class _FanOut:
+    """Computes all outputs of a trunk beside each other, and sends what each keeps."""
+
+    def __init__(self, lowering: Lowering, encode: Encode) -> None:
+        self._lowering = lowering
+        self._encode = encode
+
+    def rows(
+        self, frame: DataFrame, routes: Sequence[Route], dead_letters: int
+    ) -> DataFrame:
+        """Give the records of all routes from a trunk's frame."""
+        living = [name for name in frame.columns if name not in CARRIED]
+        records: list[Column] = [_dead_letter(dead_letters)]
+        for place, route in enumerate(routes):
+            output = route.output
+            frame, struct, keep = self._along(frame, f"_to_{place}", route, living)
+            payload = _payload(output, struct)
+            columns = frame.select(payload.alias("payload")).select("payload.*")
+            require_key_found(output, columns)
+            value = self._encode(output, payload, _schema(columns.schema, output))
+            record = _record(route.number, _key(output, struct), value)
+            records.append(sql.when(keep, record))
+        if len(routes) == 1:
+            # A row is a dead letter or a record or nothing: no list to take apart.
+            sent = frame.select(sql.coalesce(*records).alias("_record"))
+        else:
+            every = frame.select(sql.array(*records).alias("_records"))
+            sent = every.select(sql.explode("_records").alias("_record"))
+        return sent.where("_record is not null").select("_record.*")
+
+    def _along(
+        self, frame: DataFrame, prefix: str, route: Route, living: Sequence[str]
+    ) -> tuple[DataFrame, str, Column]:
+        """Follow a route's row-by-row steps inside columns of its own.
+
+        Gives the frame, the name of the struct that holds the output's columns, and
+        whether the output keeps the row.
+        """
+        struct, keep = f"{prefix}_0", sql.isnull("_dead")
+        frame = frame.withColumn(struct, sql.struct(*(f"`{name}`" for name in living)))
+        for number, step in enumerate(route.path, start=1):
+            after = f"{prefix}_{number}"
+            # Nothing is computed for a row that an earlier step has not kept: where
+            # "n <> 0" comes first, "1 / n" is safe behind it.
+            with named(step):
+                kept = _kept(step, struct)
+                if kept is not None:
+                    passes = sql.when(keep, true_for(kept)).otherwise(False)
+                    frame = frame.withColumn(f"{after}_kept", passes)
+                    keep = sql.col(f"{after}_kept")
+                if not isinstance(step, Where):
+                    columns = self._columns(step, struct, frame)
+                    held = sql.struct(*(v.alias(name) for name, v in columns.items()))
+                    frame = frame.withColumn(after, sql.when(keep, held))
+                    struct = after
+        return frame, struct, keep
+
+    def _columns(
+        self, step: Select | Panes | LateEvents | Union, struct: str, frame: DataFrame
+    ) -> dict[str, Column]:
+        """Give the columns of a step that computes or chooses some."""
+        if isinstance(step, Union):
+            # What comes together has one type, as if the union were evaluated.
+            types = self._lowering.frame(step).schema
+            return {
+                name: sql.col(f"{struct}.`{name}`").cast(types[name].dataType)
+                for name in step.columns.names
+            }
+        if isinstance(step, Select):
+            given = {
+                name: (sql.expr(told.inside(struct)), told.type)
+                for name, told in step.expressions.items()
+            }
+        else:
+            chosen = chosen_columns(step, f"{struct}.")
+            given = {f.name: (chosen[f.name], f.type) for f in step.columns}
+        return {
+            name: widened(value, told, frame) for name, (value, told) in given.items()
+        }
 
 
-def _along(
-    frame: DataFrame, index: int, step: Step, living: Sequence[str]
-) -> tuple[DataFrame, str, Column]:
-    """Follow an output's row-by-row steps inside columns of its own.
-
-    Gives the frame, the name of the struct that holds the output's columns, and
-    whether the output keeps the row.
-    """
-    path: list[Where | Select] = []
-    while isinstance(step, Where | Select):
-        path.append(step)
-        step = step.input
-    struct, keep = f"_to_{index}_0", sql.isnull("_dead")
-    frame = frame.withColumn(struct, sql.struct(*(f"`{name}`" for name in living)))
-    for number, current in enumerate(reversed(path), start=1):
-        after = f"_to_{index}_{number}"
-        # Nothing is computed for a row that an earlier step has not kept: where
-        # "n <> 0" comes first, "1 / n" is safe behind it.
-        with named(current):
-            if isinstance(current, Where):
-                kept = true_for(sql.expr(current.condition.inside(struct)))
-                frame = frame.withColumn(after, sql.when(keep, kept).otherwise(False))
-                keep = sql.col(after)
-                continue
-            computed = [
-                widened(sql.expr(told.inside(struct)), told.type, frame).alias(name)
-                for name, told in current.expressions.items()
-            ]
-            frame = frame.withColumn(after, sql.when(keep, sql.struct(*computed)))
-            struct = after
-    return frame, struct, keep
+def _kept(step: RowByRow | Union, struct: str) -> Column | None:
+    """Give the condition on which a step keeps a row; None if it keeps all."""
+    match step:
+        case Where():
+            return sql.expr(step.condition.inside(struct))
+        case Select() | Union():
+            return None
+    return sql.col(f"{struct}.{KIND}") == kind_of(step)
 
 
 def _payload(output: Output, struct: str) -> Column:

@@ -11,6 +11,7 @@ from headrace.schema.expressions import Expression
 from headrace.schema.types import Record
 from headrace.sinks import KafkaSink
 from headrace.sources import KafkaSource
+from headrace.windows.watermarks import Strategy
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -30,7 +31,11 @@ class Step:
     where: str
 
     verb: ClassVar[str]
-    engine: ClassVar[str] = "native"
+
+    @property
+    def engine(self) -> str:
+        """Who does it: Spark itself (``native``), or an ``operator`` of ours."""
+        return "native"
 
     @property
     def inputs(self) -> tuple[Step, ...]:
@@ -53,7 +58,7 @@ class Read(Step):
     """Read a topic."""
 
     source: KafkaSource
-    out_of_order: timedelta | None
+    watermark: Strategy
 
     verb: ClassVar[str] = "read"
 
@@ -139,15 +144,25 @@ class Transform(OneInput):
 
 
 @dataclass(frozen=True, eq=False)
-class Dedupe(OneInput):
-    """Keep the first event of each id."""
+class Stateful(OneInput):
+    """A step that keeps something between batches, under a name of its own."""
 
     name: str
+
+    @property
+    def engine(self) -> str:
+        """Who does it: an operator of ours, unless Spark means the same."""
+        return "operator"
+
+
+@dataclass(frozen=True, eq=False)
+class Dedupe(Stateful):
+    """Keep the first event of each id."""
+
     by: str
     within: timedelta
 
     verb: ClassVar[str] = "dedupe"
-    engine: ClassVar[str] = "operator"
 
     @property
     def summary(self) -> str:
@@ -174,19 +189,6 @@ class Output:
     def key(self) -> str | None:
         """The column that keys the records."""
         return self.sink.key or self.step.key
-
-
-def trunk(step: Step) -> Step:
-    """Give the step after which an output only filters and computes, row by row."""
-    while isinstance(step, Where | Select):
-        step = step.input
-    return step
-
-
-def out_of_order(step: Step) -> timedelta:
-    """Give how much too late an event may be, over all that feeds a step."""
-    reads = [earlier for earlier in walk(step) if isinstance(earlier, Read)]
-    return max(read.out_of_order or timedelta(0) for read in reads)
 
 
 def walk(step: Step) -> Iterator[Step]:

@@ -1,0 +1,41 @@
+"""Call the delivery, which lives in the JVM, with streaming queries."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from headrace._spark.bridge import java_class, java_map
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+
+def attach_delivery(
+    writer: DataStreamWriter, options: Mapping[str, str]
+) -> DataStreamWriter:
+    """Let a query deliver its outgoing rows into Kafka.
+
+    Args:
+        writer: Of a stream of outgoing rows.
+        options: From where to where; see ``io.headrace.delivery.Delivery``.
+    """
+    spark = writer._spark
+    delivery = java_class(spark, "delivery.Delivery")
+    delivery.attach(writer._jwrite, java_map(spark, options))
+    return writer
+
+
+def delivery_report(spark: SparkSession, pipeline: str, query: str) -> dict[str, Any]:
+    """Give what a query of this process has delivered since it was attached."""
+    delivery = java_class(spark, "delivery.Delivery")
+    report: dict[str, Any] = json.loads(delivery.report(pipeline, query))
+    return report
+
+
+def close_delivery(spark: SparkSession, pipeline: str, query: str) -> None:
+    """Close what the JVM keeps open for a query that has ended."""
+    java_class(spark, "delivery.Delivery").close(pipeline, query)

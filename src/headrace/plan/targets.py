@@ -1,0 +1,180 @@
+"""Check where an output goes while it is declared, and its key once Spark knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from headrace.errors import StepError
+from headrace.plan.steps import Output, Read, walk
+from headrace.schema.keys import derived_key, why_no_key
+from headrace.schema.names import OUR_TOPICS
+from headrace.schema.types import Record, Unknown
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def require_target(
+    new: Output, others: Sequence[Output], *, pipeline: str, dead_letters: str
+) -> None:
+    """Refuse an output whose key or topic cannot be what it asks for.
+
+    Args:
+        new: The output that is declared.
+        others: Those that the pipeline has already.
+        pipeline: The pipeline's name.
+        dead_letters: The topic of its dead letters.
+
+    Raises:
+        StepError: [column-unknown], [key-type-unsupported] the key does not serve;
+            [topic-reserved] the topic is that of the dead letters;
+            [topic-read-and-written] the pipeline would read what it writes;
+            [topic-shared] another output writes there, and is not alike.
+    """
+    _require_key(new)
+    if new.sink.topic == dead_letters:
+        raise StepError(
+            "topic-reserved",
+            f'output "{new.name}" would write into the topic of the dead letters',
+            detail=f'"{dead_letters}" holds what pipeline "{pipeline}" could not read, '
+            "byte for byte and with the reason.",
+            hint="choose another topic.",
+            where=new.where,
+        )
+    _require_no_circle([*others, new], pipeline, dead_letters, new.where)
+    for other in others:
+        if other.sink.topic == new.sink.topic:
+            _require_alike(other, new)
+
+
+def require_key_found(output: Output, payload: DataFrame) -> None:
+    """Refuse a key whose type only Spark could tell, and which cannot be one.
+
+    Raises:
+        StepError: [key-type-unsupported] equal values of its type can differ in
+            bytes.
+    """
+    # Spark is there by now, and the check is the operators' own.
+    from headrace._spark.columns import require_key  # noqa: PLC0415
+
+    key = output.key
+    if key is None or not isinstance(output.step.columns[key].type, Unknown):
+        return
+    try:
+        require_key(payload.select(f"`{key}`"), key)
+    except StepError as error:
+        kind = payload.schema[key].dataType.simpleString()
+        raise StepError(
+            "key-type-unsupported",
+            f'output "{output.name}" is keyed by "{key}" of type {kind}, which cannot '
+            "be a key",
+            detail="keys are compared by their bytes, and values of this type have "
+            "none that are always the same.",
+            hint=error.hint,
+            where=output.where,
+        ) from error
+
+
+def _require_key(output: Output) -> None:
+    key, columns = output.key, output.step.columns
+    if key is None:
+        return
+    if key not in columns:
+        raise StepError(
+            "column-unknown",
+            f'the sink is keyed by "{key}", which is not a column',
+            detail=f"the columns are {', '.join(columns.names)}.",
+            where=output.where,
+        )
+    kind = columns[key].type
+    reason = why_no_key(kind)
+    if reason is not None:
+        raise StepError(
+            "key-type-unsupported",
+            f'output "{output.name}" is keyed by "{key}" of type {kind.sql}, which '
+            "cannot be a key",
+            detail=reason,
+            hint=f"add a key of another type: {derived_key(key, kind)}.",
+            where=output.where,
+        )
+
+
+def _require_no_circle(
+    outputs: Sequence[Output], pipeline: str, dead_letters: str, where: str
+) -> None:
+    """Refuse to read what the pipeline itself writes, directly or by another output."""
+    written = {output.sink.topic: output for output in outputs}
+    reads = [step for o in outputs for step in walk(o.step) if isinstance(step, Read)]
+    for read in reads:
+        topic = read.source.topic
+        if topic in written:
+            fact = f'pipeline "{pipeline}" writes into topic "{topic}", which it reads'
+            detail = (
+                f'output "{written[topic].name}" writes it, and it is read at '
+                f"{read.where}: what a batch writes would be the input of the next."
+            )
+            hint = (
+                "write into another topic. To go on from an output, use its stream; "
+                "where a circle is meant, declare two pipelines."
+            )
+        elif topic == dead_letters or topic.startswith(f"{OUR_TOPICS}{pipeline}."):
+            fact = f'pipeline "{pipeline}" reads topic "{topic}", which is its own'
+            detail = (
+                f"it is read at {read.where}, and the pipeline writes it while it "
+                "reads: what a batch writes would be the input of the next."
+            )
+            hint = "read it in a pipeline of another name."
+        else:
+            continue
+        raise StepError(
+            "topic-read-and-written", fact, detail=detail, hint=hint, where=where
+        )
+
+
+def _require_alike(one: Output, other: Output) -> None:
+    """Refuse two outputs that readers of their topic could tell apart."""
+    difference = _difference(one, other)
+    if difference is None:
+        return
+    raise StepError(
+        "topic-shared",
+        f'outputs "{one.name}" and "{other.name}" cannot share topic '
+        f'"{other.sink.topic}"',
+        detail=f'{difference} ("{one.name}" is declared at {one.where}).',
+        hint="give each a topic of its own, or make them alike with select, derive "
+        "and rename.",
+        where=other.where,
+    )
+
+
+def _difference(one: Output, other: Output) -> str | None:
+    if one.step is other.step:
+        return "both write the same stream, so each event would be there twice"
+    if one.sink.format != other.sink.format:
+        return f"one writes {one.sink.format}, the other {other.sink.format}"
+    if one.key != other.key:
+        shown = [output.key or "nothing" for output in (one, other)]
+        return f"one is keyed by {shown[0]}, the other by {shown[1]}"
+    if one.sink.format != "json":
+        return (
+            f"a topic has one schema, and in {one.sink.format} it bears the name of "
+            "its output; a union of the streams has one output"
+        )
+    return _column_difference(one.step.columns, other.step.columns)
+
+
+def _column_difference(one: Record, other: Record) -> str | None:
+    left = {field.name: field.type.sql for field in one}
+    right = {field.name: field.type.sql for field in other}
+    for name in sorted(left.keys() | right.keys()):
+        here, there = left.get(name, "absent"), right.get(name, "absent")
+        if here != there:
+            return f'"{name}" is {_told(here)} in one and {_told(there)} in the other'
+        if here == Unknown().sql:
+            return f'only Spark can tell the type of "{name}"; a cast would say it'
+    return None
+
+
+def _told(sql: str) -> str:
+    return "of a type that only Spark can tell" if sql == Unknown().sql else sql
