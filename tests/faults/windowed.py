@@ -1,0 +1,99 @@
+"""A pipeline with every kind of window, to be killed: all panes go to topics.
+
+Its only argument is JSON; it reads the input to its end and stops.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import datetime
+
+from headrace import (
+    Pipeline,
+    after,
+    assigned,
+    counted,
+    event,
+    everything,
+    hopping,
+    kafka,
+    minutes,
+    refire,
+    seconds,
+    sessions,
+    sinks,
+    sliding,
+    tumbling,
+)
+from headrace._spark import end, session
+from headrace.log import administer
+from headrace.runtime.run import Conditions, start
+from headrace.runtime.topics import make_missing_topics
+
+CONFIG = {
+    # A driver lives for seconds here, so what pays off later is left out.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.memory": "768m",
+    "spark.sql.shuffle.partitions": "1",
+}
+
+KINDS = {
+    "tumbling": (tumbling(minutes(5)), {"late": refire(minutes(5))}),
+    "hopping": (hopping(minutes(6), every=minutes(2)), {}),
+    "sliding": (sliding(minutes(5)), {}),
+    "sessions": (sessions(minutes(2)), {"early": after(events=3)}),
+    "everything": (everything(), {"early": after(events=7), "panes": "retracting"}),
+    "counted": (counted(10), {}),
+    "assigned": (
+        assigned(
+            start="date_trunc('HOUR', made_at)",
+            end="date_trunc('HOUR', made_at) + INTERVAL 1 HOUR",
+        ),
+        {"early": after(time=minutes(10)), "panes": "discarding"},
+    ),
+}
+
+
+@event(key="card", time="made_at")
+class Payment:
+    """What is counted."""
+
+    card: str
+    number: int
+    cents: int
+    made_at: datetime
+
+
+def pipeline(name: str, topic: str) -> Pipeline:
+    """Give a pipeline with a window of each kind."""
+    made = Pipeline(name)
+    payments = made.read(kafka(topic, Payment), out_of_order=seconds(30))
+    for kind, (windows, terms) in KINDS.items():
+        panes = payments.window(
+            kind, windows, by="card", number="count(*)", cents="sum(cents)", **terms
+        )
+        made.write(kind, panes, sinks.kafka(f"{name}-{kind}"))
+        if kind != "counted":
+            made.write(f"{kind}-late", panes.late, sinks.kafka(f"{name}-{kind}-late"))
+    return made
+
+
+def main() -> None:
+    """Run the pipeline to the input's end."""
+    given = json.loads(sys.argv[1])
+    made = pipeline(given["name"], given["topic"])
+    make_missing_topics(administer(given["bootstrap"], None), made)
+    spark = session("windowed", config=CONFIG)
+    conditions = Conditions(
+        given["bootstrap"],
+        given["checkpoint"],
+        until_caught_up=True,
+        most_per_batch=given["per_batch"],
+    )
+    start(made, spark, conditions).await_end()
+    end(spark)
+
+
+if __name__ == "__main__":
+    main()
