@@ -36,9 +36,13 @@ system: ready ## run the tests on the real servers
 chaos: ready ## kill drivers and brokers at length; SEED=n replays a run
 	PYTHONPATH=tests $(BIN)/python tests/faults/chaos.py $(if $(SEED),--seed $(SEED))
 
-bench: ready ## measure throughput beside plain Spark, and latency
+soak: ready ## hold windows against their model at length; SEED=n replays a run
+	$(BIN)/python tests/spark/window_soak.py --cases 300 $(if $(SEED),--seed $(SEED))
+
+bench: ready ## measure throughput beside plain Spark, latency, and windows
 	$(BIN)/python bench/delivery.py
 	$(BIN)/python bench/latency.py
+	$(BIN)/python bench/windows.py
 
 wheel: ready ## build the wheel into dist/
 	$(BIN)/uv build --wheel --no-build-isolation --python $(BIN)/python
@@ -58,4 +62,4 @@ clean: ## remove the environment and everything built
 $(OPERATORS): $(shell find jvm -name "*.java") jvm/hatch_build.py requirements.lock | .venv/ready
 	$(BIN)/python jvm/hatch_build.py
 
-.PHONY: help demo test ready lint format unit spark system chaos bench wheel lock clean
+.PHONY: help demo test ready lint format unit spark system chaos soak bench wheel lock clean

@@ -17,6 +17,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -259,8 +260,11 @@ def measure(stack: Stack, events: int, keys: int, rounds: int) -> None:
         "Spark by hand": bench.by_hand,
         "headrace, native path": bench.native,
         "headrace, operator, late events kept": bench.operator,
-        "Spark's Python operator": bench.python_operator,
     }
+    if find_spec("pandas") and find_spec("pyarrow"):
+        ways["Spark's Python operator"] = bench.python_operator
+    else:
+        print("without Spark's Python operator, which asks for pandas and pyarrow")
     best = dict.fromkeys(ways, float("inf"))
     for number in range(rounds):
         for name, run in ways.items():

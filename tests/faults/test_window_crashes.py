@@ -94,13 +94,13 @@ def test_each_kind_of_window_gives_the_same_panes_though_the_driver_dies(
     bootstrap: str, tmp_path: Path
 ) -> None:
     write_payments(bootstrap)
-    given = {"bootstrap": bootstrap, "topic": INPUT, "per_batch": 300}
+    given = {"bootstrap": bootstrap, "topic": INPUT, "per_batch": 500}
     calm = given | {"name": "calm", "checkpoint": str(tmp_path / "calm")}
     killed = given | {"name": "killed", "checkpoint": str(tmp_path / "killed")}
 
     undisturbed = run(calm)
     assert undisturbed.status == 0, undisturbed.log
-    for failpoint in "rows-flushed:2", "committed:2", "after-spark-commit:1":
+    for failpoint in "rows-flushed:2", "committed:3", "after-spark-commit:1":
         fallen = run(killed, failpoint)
         assert fallen.was_killed, f"{failpoint}: {fallen.log}"
     last = run(killed)

@@ -149,7 +149,7 @@ class Trial:
         settings = {
             "spark.sql.streaming.noDataMicroBatches.enabled": without_rows,
             # Each partition has a state store, and those take most of a small batch.
-            "spark.sql.shuffle.partitions": "2",
+            "spark.sql.shuffle.partitions": "1",
         }
         before = {name: str(self.spark.conf.get(name)) for name in settings}
         for name, value in settings.items():
