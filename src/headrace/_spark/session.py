@@ -58,6 +58,12 @@ _LOOPBACK = {
     "spark.driver.host": "127.0.0.1",
 }
 
+_CLUSTER = {
+    # A lane that comes to another executor opens new clients, and at Spark's own level
+    # each writes all its settings into the executor's log.
+    "spark.executor.syncLogLevel.enabled": "true",
+}
+
 
 def session(
     name: str,
@@ -79,7 +85,8 @@ def session(
             Java options are added to headrace's own and do not replace them.
         jars: The jars to load beside the operators: the locked Kafka connector,
             fetched when it is not there yet, unless given.
-        log_level: What of the JVM's log goes to standard error.
+        log_level: What of the JVM's log goes to standard error; on a cluster also
+            what the executors log.
 
     Raises:
         MachineError: [java-missing], [java-too-old], [java-too-new],
@@ -154,7 +161,7 @@ def spark_settings(
     own = operators_jar()
     if jars is None:
         jars = fetch("spark-kafka")
-    settings = _SETTINGS | (_LOOPBACK if _is_local(master) else {})
+    settings = _SETTINGS | (_LOOPBACK if _is_local(master) else _CLUSTER)
     settings |= config or {}
 
     def extend(key: str, separator: str, *values: str) -> None:

@@ -6,15 +6,17 @@ import json
 import signal
 from dataclasses import asdict
 from datetime import timedelta
+from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headrace.cli.address import Bootstrap, find_log
+from headrace.cli.address import Bootstrap, find_log, read_pairs
 from headrace.cli.load import load_pipeline
 from headrace.cli.output import Format, talk
 from headrace.cli.services import Directory
+from headrace.errors import SettingsError
 from headrace.settings import load_settings
 
 if TYPE_CHECKING:
@@ -46,6 +48,10 @@ def run(
     registry: Annotated[
         str | None, typer.Option(metavar="URL", help="The schema registry.")
     ] = None,
+    conf: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="A setting of Spark."),
+    ] = None,
     bootstrap: Bootstrap = None,
     directory: Directory = None,
     output: Annotated[
@@ -53,11 +59,13 @@ def run(
     ] = Format.TABLE,
 ) -> None:
     """Run a pipeline until it is stopped; SIGTERM and Ctrl-C finish the batch."""
+    config = dict(read_pairs(conf, "--conf"))
+    _require_shared(checkpoint, master)
     pipeline = load_pipeline(file)
     log = find_log(bootstrap, directory)
 
     # These load PySpark, which an error in the user's file should not wait for.
-    from headrace._spark import end, session  # noqa: PLC0415
+    from headrace._spark import carry_functions, end, session  # noqa: PLC0415
     from headrace.runtime.run import (  # noqa: PLC0415
         Conditions,
         follow,
@@ -83,13 +91,29 @@ def run(
     enough = Event()
     for sign in (signal.SIGTERM, signal.SIGINT):
         signal.signal(sign, lambda *_: enough.set())
-    spark = session(pipeline.name, master=master)
+    carry_functions(Path(file.partition(":")[0]).parent)
+    spark = session(pipeline.name, master=master, config=config)
     try:
         delivering = start(pipeline, spark, conditions)
         talk().print(f'pipeline "{pipeline.name}" runs; Ctrl-C ends it')
-        follow(delivering, _json if output is Format.JSON else _line, enough)
+        tell = _json if output is Format.JSON else _line
+        follow(delivering, tell, enough, outputs=pipeline.outputs)
     finally:
         end(spark)
+
+
+def _require_shared(checkpoint: str | None, master: str) -> None:
+    """Refuse to keep a cluster's state where only this machine looks."""
+    if checkpoint is None and master.startswith(("spark://", "k8s://", "yarn")):
+        raise SettingsError(
+            "checkpoint-needed",
+            "a run on a cluster needs a checkpoint of its own choice",
+            detail="executors keep state there, and the default is a directory of "
+            "this machine.",
+            hint="give --checkpoint a place that every machine of the cluster reaches, "
+            "such as hdfs://… or a shared directory.",
+            where=f"master {master}",
+        )
 
 
 def _json(progress: BatchProgress) -> None:
@@ -98,9 +122,16 @@ def _json(progress: BatchProgress) -> None:
 
 def _line(progress: BatchProgress) -> None:
     took = progress.phases_ms.get("triggerExecution", 0) / 1000
-    talk().print(
-        f"batch {progress.batch}: {progress.events_in:,} events in {took:.1f} s "
-        f"({progress.events_per_second:,.0f}/s), {progress.lag:,} behind, "
+    told = [
+        f"{progress.events_in:,} events in {took:.1f} s "
+        f"({progress.events_per_second:,.0f}/s)",
+        f"{progress.lag:,} behind",
         f"{progress.dead_letters:,} dead letters",
-        highlight=False,
-    )
+    ]
+    if progress.windows:
+        late = sum(counts["late"] for counts in progress.windows.values())
+        panes = sum(counts["panes"] for counts in progress.windows.values())
+        told += [f"{panes:,} panes", f"{late:,} late"]
+    if progress.watermark:
+        told.append(f"watermark {progress.watermark}")
+    talk().print(f"batch {progress.batch}: {', '.join(told)}", highlight=False)

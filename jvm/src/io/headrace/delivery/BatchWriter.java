@@ -113,7 +113,7 @@ final class BatchWriter implements VoidFunction2<Dataset<Row>, Long>, AutoClosea
         // query has begun and uses clients of the same names.
         if (admin != null) {
             Lanes.close(options);
-            PlainWriter.close(options);
+            SharedProducer.close(options);
             admin.close(GRACE);
             admin = null;
         }

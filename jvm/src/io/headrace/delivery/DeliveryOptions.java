@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.UUID;
 
 /** What one query was told about its delivery, as text from Python, read by name. */
 final class DeliveryOptions implements Serializable {
@@ -16,6 +17,7 @@ final class DeliveryOptions implements Serializable {
 
     private final HashMap<String, String> given;
     private final ArrayList<Sink> sinks = new ArrayList<>();
+    private final String run = UUID.randomUUID().toString();
 
     DeliveryOptions(Map<String, String> given) {
         this.given = new HashMap<>(given);
@@ -30,6 +32,11 @@ final class DeliveryOptions implements Serializable {
 
     String query() {
         return required("query");
+    }
+
+    /** One start of the query: an executor can outlive it, and keep clients of the run before. */
+    String run() {
+        return run;
     }
 
     boolean isExactlyOnce() {

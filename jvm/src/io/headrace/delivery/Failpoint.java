@@ -2,6 +2,10 @@ package io.headrace.delivery;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
@@ -9,69 +13,89 @@ import java.util.concurrent.locks.LockSupport;
 /**
  * A named place in the protocol where a test lets the process die, as by {@code kill -9}.
  *
- * <p>{@code HEADRACE_FAILPOINT=name:n} means the n-th time the place is reached; {@code
- * name:n:stop} stops the process there instead of killing it. Without the variable, reaching a
- * place costs one comparison.
+ * <p>{@code HEADRACE_FAILPOINT=name:n} means the n-th time the place is reached. {@code
+ * name:n:stop} stops the process there instead of killing it; {@code name:n:/a/file} makes the
+ * file and holds only the thread, until the file is gone. Several are separated by commas. Without
+ * the variable, reaching a place costs one look into an empty map.
  */
 final class Failpoint {
-    private static final Failpoint SET = parse(System.getenv("HEADRACE_FAILPOINT"));
+    private static final Map<String, Failpoint> SET = parse(System.getenv("HEADRACE_FAILPOINT"));
 
     private static final int KILLED = 137;
     private static final long LONGEST_DOUBT_NANOS = 4_000_000;
+    private static final long PAUSE_NANOS = 10_000_000;
 
-    private final String name;
     private final int at;
-    private final boolean stops;
+
+    /** What happens: {@code kill}, {@code stop}, or the file that holds the thread. */
+    private final String act;
+
     private final AtomicInteger reached = new AtomicInteger();
 
-    private Failpoint(String name, int at, boolean stops) {
-        this.name = name;
+    private Failpoint(int at, String act) {
         this.at = at;
-        this.stops = stops;
+        this.act = act;
     }
 
-    private static Failpoint parse(String text) {
-        if (text == null || text.isEmpty()) {
-            return null;
+    private static Map<String, Failpoint> parse(String text) {
+        Map<String, Failpoint> found = new HashMap<>();
+        for (String one : text == null || text.isEmpty() ? new String[0] : text.split(",")) {
+            String[] parts = one.split(":");
+            int at = parts.length > 1 ? Integer.parseInt(parts[1]) : 1;
+            found.put(parts[0], new Failpoint(at, parts.length > 2 ? parts[2] : "kill"));
         }
-        String[] parts = text.split(":");
-        int at = parts.length > 1 ? Integer.parseInt(parts[1]) : 1;
-        return new Failpoint(parts[0], at, parts.length > 2 && parts[2].equals("stop"));
+        return found;
     }
 
     /** Whether a test waits for this place. */
     static boolean watches(String place) {
-        return SET != null && SET.name.equals(place);
+        return SET.containsKey(place);
     }
 
     /** Ends the process here, if a test asked for it. */
     static void reach(String place) {
-        if (watches(place) && SET.reached.incrementAndGet() == SET.at) {
-            SET.strike();
+        Failpoint here = SET.get(place);
+        if (here != null && here.isReached()) {
+            here.strike();
         }
     }
 
     /** Ends the process during what the calling thread does next, if a test asked for it. */
     static void reachDuring(String place) {
-        if (watches(place) && SET.reached.incrementAndGet() == SET.at) {
+        Failpoint here = SET.get(place);
+        if (here != null && here.isReached()) {
             Thread other =
                     new Thread(
                             () -> {
                                 // Sometimes before the broker has taken it, sometimes after.
                                 LockSupport.parkNanos(
                                         ThreadLocalRandom.current().nextLong(LONGEST_DOUBT_NANOS));
-                                SET.strike();
+                                here.strike();
                             });
             other.setDaemon(true);
             other.start();
         }
     }
 
+    private boolean isReached() {
+        return reached.incrementAndGet() == at;
+    }
+
     private void strike() {
-        if (stops) {
-            stop();
-            return;
+        try {
+            switch (act) {
+                case "kill" -> kill();
+                case "stop" -> stop();
+                default -> hold(Path.of(act));
+            }
+        } catch (IOException problem) {
+            throw new UncheckedIOException(problem);
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
         }
+    }
+
+    private static void kill() {
         // In the driver the parent is the Python process, which would outlive its JVM and run its
         // own clean-up. An executor's parent is somebody else's.
         ProcessHandle.current()
@@ -81,14 +105,15 @@ final class Failpoint {
         Runtime.getRuntime().halt(KILLED);
     }
 
-    private void stop() {
+    private static void stop() throws IOException, InterruptedException {
         String self = Long.toString(ProcessHandle.current().pid());
-        try {
-            new ProcessBuilder("kill", "-STOP", self).start().waitFor();
-        } catch (IOException problem) {
-            throw new UncheckedIOException(problem);
-        } catch (InterruptedException interrupted) {
-            Thread.currentThread().interrupt();
+        new ProcessBuilder("kill", "-STOP", self).start().waitFor();
+    }
+
+    private static void hold(Path file) throws IOException {
+        Files.createFile(file);
+        while (Files.exists(file)) {
+            LockSupport.parkNanos(PAUSE_NANOS);
         }
     }
 }

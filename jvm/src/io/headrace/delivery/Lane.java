@@ -12,7 +12,6 @@ import org.slf4j.LoggerFactory;
 final class Lane implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Lane.class);
     private static final Duration GRACE = Duration.ofSeconds(5);
-    private static final Duration LONG_REST = Duration.ofHours(1);
 
     private final DeliveryOptions options;
     private final int number;
@@ -57,7 +56,11 @@ final class Lane implements AutoCloseable {
 
     /** Whether the brokers may have forgotten this writer meanwhile, as they do after days. */
     boolean hasRestedLong() {
-        return System.nanoTime() - restedAt > LONG_REST.toNanos();
+        return System.nanoTime() - restedAt > Sweeping.LONG_REST.toNanos();
+    }
+
+    String run() {
+        return options.run();
     }
 
     int number() {

@@ -5,6 +5,7 @@ import java.util.Iterator;
 import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.function.FlatMapFunction;
 import org.apache.spark.api.java.function.MapPartitionsFunction;
+import org.apache.spark.executor.CommitDeniedException;
 import org.apache.spark.sql.Row;
 
 /**
@@ -26,7 +27,7 @@ final class LaneWriter
     }
 
     @Override
-    public Iterator<String> call(Iterator<Row> rows) {
+    public Iterator<String> call(Iterator<Row> rows) throws CommitDeniedException {
         TaskContext task = TaskContext.get();
         if (task.numPartitions() != terms.lanes()) {
             if (rows.hasNext()) {
@@ -38,7 +39,7 @@ final class LaneWriter
         }
         Failpoint.reach("tasks-running");
         try {
-            return Collections.singleton(deliver(task.partitionId(), rows).toJson()).iterator();
+            return Collections.singleton(deliver(task, rows).toJson()).iterator();
         } catch (Refusal refusal) {
             if (refusal.isFinal()) {
                 return Collections.singleton(Receipt.refused(refusal)).iterator();
@@ -47,17 +48,12 @@ final class LaneWriter
         }
     }
 
-    private Receipt deliver(int number, Iterator<Row> rows) {
+    private Receipt deliver(TaskContext task, Iterator<Row> rows) throws CommitDeniedException {
         Phases phases = new Phases();
-        Lane lane = Lanes.take(options, number, terms);
+        int number = task.partitionId();
+        Lane lane = rested(task);
         if (lane != null) {
-            try {
-                Verdict.requireSameTopics(terms, lane.last().terms(), options.adopt());
-            } catch (Refusal refusal) {
-                lane.close();
-                throw refusal;
-            }
-            return write(lane, rows, phases);
+            return writeOn(lane, task, rows, phases);
         }
         try (Ledger ledger = new Ledger(options, number)) {
             LedgerRecord seen = ledger.glance();
@@ -67,16 +63,47 @@ final class LaneWriter
             }
             lane = new Lane(options, number);
             try {
+                Turn.await(task);
                 if (mayWriteAfterFence(lane, ledger, phases)) {
                     return write(lane, rows, phases);
                 }
-            } catch (RuntimeException problem) {
+            } catch (RuntimeException | CommitDeniedException problem) {
                 lane.drop();
                 throw problem;
             }
             LedgerRecord held = lane.last();
             Lanes.rest(options, lane);
             return readHeld(number, held, rows, phases);
+        }
+    }
+
+    /** The lane that wrote the batch before, if it is here and may still hold its name. */
+    private Lane rested(TaskContext task) {
+        Lane lane = Lanes.take(options, task.partitionId(), terms);
+        boolean isFirst = task.attemptNumber() == 0 && task.stageAttemptNumber() == 0;
+        if (lane != null && !isFirst) {
+            // An attempt before this one may have fenced it, in another executor.
+            lane.drop();
+            return null;
+        }
+        return lane;
+    }
+
+    private Receipt writeOn(Lane rested, TaskContext task, Iterator<Row> rows, Phases phases)
+            throws CommitDeniedException {
+        try {
+            Verdict.requireSameTopics(terms, rested.last().terms(), options.adopt());
+            Turn.await(task);
+        } catch (RuntimeException | CommitDeniedException problem) {
+            rested.close();
+            throw problem;
+        }
+        try {
+            return write(rested, rows, phases);
+        } catch (Refusal refusal) {
+            // Fenced by another driver, or by an attempt in another executor while this one
+            // rested. Another attempt reads the ledger and can tell.
+            throw refusal.slug().equals("writer-fenced") ? refusal.passing() : refusal;
         }
     }
 

@@ -11,12 +11,18 @@ import java.util.concurrent.ConcurrentHashMap;
 final class Lanes {
     private static final Map<String, Lane> RESTING = new ConcurrentHashMap<>();
 
+    static {
+        Sweeping.start(Lanes::sweep);
+    }
+
     private Lanes() {}
 
     /**
      * Takes the lane that has written the batch before this one; null if none has, here.
      *
-     * <p>A lane that rests after any other batch is of no use: somebody else wrote since.
+     * <p>A lane that rests after any other batch is of no use: on a cluster the lane was written
+     * elsewhere since, and its holder here is fenced. Nor is one of an earlier run, which the
+     * driver may have fenced before it adopted anything.
      */
     static Lane take(DeliveryOptions options, int number, BatchTerms next) {
         Lane lane = RESTING.remove(name(options, number));
@@ -25,6 +31,7 @@ final class Lanes {
         }
         BatchTerms last = lane.last().terms();
         if (!lane.hasRestedLong()
+                && lane.run().equals(options.run())
                 && last.lineage().equals(next.lineage())
                 && last.batch() == next.batch() - 1
                 && last.lanes() == next.lanes()) {
@@ -52,7 +59,21 @@ final class Lanes {
                 });
     }
 
-    /** Closes what rests here of a query that has ended. */
+    /**
+     * Closes what has rested here for long.
+     *
+     * <p>Nobody tells an executor that a query has ended, or that a lane has moved on for good.
+     */
+    private static void sweep() {
+        RESTING.forEach(
+                (name, lane) -> {
+                    if (lane.hasRestedLong() && RESTING.remove(name, lane)) {
+                        lane.close();
+                    }
+                });
+    }
+
+    /** Closes what rests in this JVM of a query that has ended. */
     static void close(DeliveryOptions options) {
         for (int number = 0; number < options.lanes(); number++) {
             Lane lane = RESTING.remove(name(options, number));

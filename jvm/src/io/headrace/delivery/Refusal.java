@@ -40,6 +40,11 @@ public final class Refusal extends RuntimeException {
         return new Refusal(slug, false, message, cause);
     }
 
+    /** The same as a failure that another attempt may settle. */
+    Refusal passing() {
+        return new Refusal(slug, false, getMessage(), this);
+    }
+
     /** A refusal that concerns the log itself and not delivery. */
     static Refusal ofLog(String slug, String fact, String detail, String hint) {
         return new Refusal(slug, true, message("LogError", slug, fact, detail, hint), null);
