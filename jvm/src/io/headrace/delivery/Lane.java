@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.errors.InvalidTxnStateException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -83,6 +84,12 @@ final class Lane implements AutoCloseable {
     }
 
     void send(ProducerRecord<byte[], byte[]> row) {
+        // A row that finds no broker waits for a minute before it fails, and so would each one
+        // behind it.
+        Exception earlier = failure.get();
+        if (earlier != null) {
+            throw named(earlier);
+        }
         try {
             producer.send(row, (place, problem) -> failure.compareAndSet(null, problem));
         } catch (RuntimeException problem) {
@@ -117,7 +124,7 @@ final class Lane implements AutoCloseable {
         try {
             producer.commitTransaction();
         } catch (RuntimeException problem) {
-            throw timeliness(Failures.inDoubt(problem, options));
+            throw timeliness(problem, Failures.inDoubt(problem, options));
         }
         last = record;
     }
@@ -144,14 +151,17 @@ final class Lane implements AutoCloseable {
     }
 
     private RuntimeException named(Exception problem) {
-        return timeliness(Failures.named(problem, options));
+        return timeliness(problem, Failures.named(problem, options));
     }
 
-    private RuntimeException timeliness(RuntimeException named) {
+    /** Tells a transaction that the coordinator has ended by itself from one that was fenced. */
+    private RuntimeException timeliness(Exception problem, RuntimeException named) {
         long tookMs = (System.nanoTime() - begunAt) / 1_000_000;
-        boolean isFenced =
-                named instanceof Refusal refusal && refusal.slug().equals("writer-fenced");
-        if (isFenced && tookMs >= ClientSettings.transactionTimeoutMs(options)) {
+        // To a commit that comes too late, a coordinator answers that there is nothing to commit.
+        boolean isEnded =
+                named instanceof Refusal refusal && refusal.slug().equals("writer-fenced")
+                        || Failures.isCausedBy(problem, InvalidTxnStateException.class);
+        if (isEnded && tookMs >= ClientSettings.transactionTimeoutMs(options)) {
             return Failures.timedOut(options, tookMs);
         }
         return named;

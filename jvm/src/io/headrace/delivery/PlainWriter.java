@@ -25,12 +25,10 @@ final class PlainWriter implements MapPartitionsFunction<Row, String> {
         try {
             write(producer, rows, tally);
         } catch (Refusal refusal) {
-            // What it was told may be true of every row after this one; the next task gets
-            // another producer.
-            producer.discard();
             if (refusal.isFinal()) {
                 return Collections.singleton(Receipt.refused(refusal)).iterator();
             }
+            producer.discard();
             throw refusal;
         } finally {
             producer.giveBack();

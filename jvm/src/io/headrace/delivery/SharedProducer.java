@@ -17,9 +17,9 @@ final class SharedProducer {
     private final String name;
     private final KafkaProducer<byte[], byte[]> client;
 
-    // Changed only while the map holds its name.
     private int users;
     private long usedAt;
+    private boolean isDiscarded;
 
     private SharedProducer(String name, DeliveryOptions options) {
         this.name = name;
@@ -35,7 +35,7 @@ final class SharedProducer {
                 name(options),
                 (name, open) -> {
                     SharedProducer taken = open == null ? new SharedProducer(name, options) : open;
-                    taken.users++;
+                    taken.enter();
                     return taken;
                 });
     }
@@ -44,23 +44,28 @@ final class SharedProducer {
         return client;
     }
 
-    void giveBack() {
-        OPEN.computeIfPresent(
-                name,
-                (name, open) -> {
-                    if (open == this) {
-                        users--;
-                        usedAt = System.nanoTime();
-                    }
-                    return open;
-                });
+    private synchronized void enter() {
+        users++;
     }
 
-    /** Lets nobody else take it; those that have it fail and are tried again, as its taker is. */
-    void discard() {
-        if (OPEN.remove(name, this)) {
+    synchronized void giveBack() {
+        users--;
+        usedAt = System.nanoTime();
+        if (isDiscarded && users == 0) {
             client.close(Duration.ZERO);
         }
+    }
+
+    /** Lets nobody else take it: what broke it may break every task after this one. */
+    void discard() {
+        OPEN.remove(name, this);
+        synchronized (this) {
+            isDiscarded = true;
+        }
+    }
+
+    private synchronized boolean isIdle() {
+        return users == 0 && System.nanoTime() - usedAt > Sweeping.LONG_REST.toNanos();
     }
 
     /** Closes the producer that this JVM has for a query that has ended. */
@@ -77,13 +82,11 @@ final class SharedProducer {
             OPEN.computeIfPresent(
                     name,
                     (same, open) -> {
-                        if (open.users > 0
-                                || System.nanoTime() - open.usedAt
-                                        <= Sweeping.LONG_REST.toNanos()) {
-                            return open;
+                        if (open.isIdle()) {
+                            open.client.close();
+                            return null;
                         }
-                        open.client.close();
-                        return null;
+                        return open;
                     });
         }
     }
