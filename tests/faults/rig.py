@@ -102,24 +102,7 @@ class Job:
         self, failpoint: str | None = None, **changes: Any
     ) -> subprocess.Popen[str]:
         """Start a driver."""
-        environment = dict(os.environ)
-        environment.pop("HEADRACE_FAILPOINT", None)
-        if failpoint:
-            environment["HEADRACE_FAILPOINT"] = failpoint
-        # A file and not a pipe: a JVM that outlives its driver would hold a pipe open.
-        out = tempfile.TemporaryFile("w+")  # noqa: SIM115 - read after its end
-        process = subprocess.Popen(
-            [sys.executable, str(DRIVER), self.given(**changes)],
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env=environment,
-            # In a group of its own, so that all of it can be ended.
-            start_new_session=True,
-        )
-        process.stdout = out
-        return process
+        return launch(DRIVER, self.given(**changes), failpoint)
 
     def run(self, failpoint: str | None = None, **changes: Any) -> Ending:
         return ending(self.start(failpoint, **changes))
@@ -152,6 +135,30 @@ class Workshop:
         self._process.stdin.close()
         self._process.wait(60)
         self._process.stdout.close()
+
+
+def launch(
+    script: Path, given: str, failpoint: str | None = None
+) -> subprocess.Popen[str]:
+    """Start a script with its only argument, to die where a failpoint says."""
+    environment = dict(os.environ)
+    environment.pop("HEADRACE_FAILPOINT", None)
+    if failpoint:
+        environment["HEADRACE_FAILPOINT"] = failpoint
+    # A file and not a pipe: a JVM that outlives its driver would hold a pipe open.
+    out = tempfile.TemporaryFile("w+")  # noqa: SIM115 - read after its end
+    process = subprocess.Popen(
+        [sys.executable, str(script), given],
+        stdin=subprocess.DEVNULL,
+        stdout=out,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environment,
+        # In a group of its own, so that all of it can be ended.
+        start_new_session=True,
+    )
+    process.stdout = out
+    return process
 
 
 def ending(process: subprocess.Popen[str], seconds: float = 180) -> Ending:

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import subprocess
-import sys
-import tempfile
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,7 +11,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 from numbered_events import create
-from rig import Ending, ending
+from rig import Ending, ending, launch
 from windowed import KINDS
 
 from headrace.log import client_settings, writer_settings
@@ -44,23 +40,7 @@ def write_payments(bootstrap: str) -> None:
 
 
 def run(given: dict[str, Any], failpoint: str | None = None) -> Ending:
-    environment = dict(os.environ)
-    environment.pop("HEADRACE_FAILPOINT", None)
-    if failpoint:
-        environment["HEADRACE_FAILPOINT"] = failpoint
-    # A file and not a pipe: a JVM that outlives its driver would hold a pipe open.
-    out = tempfile.TemporaryFile("w+")  # noqa: SIM115 - read after its end
-    process = subprocess.Popen(
-        [sys.executable, str(DRIVER), json.dumps(given)],
-        stdin=subprocess.DEVNULL,
-        stdout=out,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env=environment,
-        start_new_session=True,
-    )
-    process.stdout = out
-    return ending(process, 300)
+    return ending(launch(DRIVER, json.dumps(given), failpoint), 300)
 
 
 def panes(bootstrap: str, name: str) -> Panes:
