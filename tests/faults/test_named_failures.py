@@ -270,5 +270,7 @@ def test_a_checkpoint_that_loses_its_name_is_damaged(
 
     assert said(end)["slug"] == "checkpoint-damaged", end.log
     assert "metadata is not there" in said(end)["text"]
+    again = job.run()
+    assert said(again)["slug"] == "checkpoint-damaged", again.log
     kept.rename(metadata)
     require_whole(job, workshop)

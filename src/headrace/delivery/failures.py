@@ -13,6 +13,9 @@ _MARK = "headrace-refusal "
 # Spark says so when the log of a checkpoint holds a batch that it is about to add.
 _TWO_DRIVERS = ("CONCURRENT_STREAM_LOG_UPDATE", "Multiple streaming jobs detected")
 
+# Spark says so at the start of a checkpoint that has batches and no metadata.
+_NAMELESS = "STREAMING_CHECKPOINT_MISSING_METADATA_FILE"
+
 _Told = Mapping[str, Any]
 
 # Each name that the JVM gives, spelt out: a page of the docs belongs to each.
@@ -65,6 +68,16 @@ def named_failure(text: str, *, where: str | None = None) -> HeadraceError | Non
             detail="it has added a batch to the checkpoint's log that this one was "
             "about to add; nothing of it was written twice.",
             hint="stop one of the two, then start the other again.",
+            where=where,
+        )
+    if _NAMELESS in text:
+        return DeliveryError(
+            "checkpoint-damaged",
+            "the checkpoint has batches, but has lost its name",
+            detail="its file `metadata`, by which the output's ledger knows it, is not "
+            "there; nothing was written.",
+            hint="put the file back from a copy, or begin with a new checkpoint, as "
+            "the page on checkpoint-missing says.",
             where=where,
         )
     return None
