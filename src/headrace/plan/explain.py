@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headrace.plan.routes import by_trunk
-from headrace.plan.steps import Output, Read, Step, walk
+from headrace.plan.steps import Output, Read, Stateful, Step, walk
 from headrace.plan.window_steps import LateEvents, Panes, Window
 
 _GUARANTEES = {
@@ -22,6 +22,10 @@ def explain(
     numbers = _numbers(outputs)
     steps = [step for step in numbers if not isinstance(step, Panes)]
     kept = {step.input for step in steps if isinstance(step, LateEvents)}
+    # Only a step that keeps something asks how far event time has come.
+    timed = {
+        read for step in steps if isinstance(step, Stateful) for read in walk(step)
+    }
     exactly_once = any(output.delivery == "exactly-once" for output in outputs)
     return {
         "pipeline": name,
@@ -30,7 +34,10 @@ def explain(
         "lanes": lanes,
         "delivery": "exactly-once" if exactly_once else "at-least-once",
         "evaluations": len(by_trunk(outputs)),
-        "steps": [_step(step, numbers) | _late(step, kept) for step in steps],
+        "steps": [
+            _step(step, numbers) | _watermark(step, timed) | _late(step, kept)
+            for step in steps
+        ],
         "outputs": [_output(output, numbers, exactly_once) for output in outputs],
     }
 
@@ -43,6 +50,13 @@ def _numbers(outputs: Sequence[Output]) -> dict[Step, int]:
             same = step.input if isinstance(step, Panes) else step
             numbers.setdefault(step, numbers.get(same, len(set(numbers.values())) + 1))
     return numbers
+
+
+def _watermark(step: Step, timed: set[Step]) -> dict[str, str]:
+    """Say how a source's watermark is decided, where a step follows it."""
+    if isinstance(step, Read) and step.time is not None and step in timed:
+        return {"watermark": step.watermark.summary}
+    return {}
 
 
 def _late(step: Step, kept: set[Window]) -> dict[str, str]:
@@ -72,8 +86,6 @@ def _step(step: Step, numbers: dict[Step, int]) -> dict[str, Any]:
         told["topic"] = step.source.topic
         told["format"] = step.source.format
         told["start"] = step.source.start
-        if step.time is not None:
-            told["watermark"] = step.watermark.summary
     return told
 
 

@@ -75,14 +75,24 @@ final class ClockStream
         lastAnswer = start;
         if (state.watermark() > told.watermark()) {
             lastAnswer = offset(state);
-        } else if (isFirst && !settings.isAlone() && told.watermark() > 0) {
-            // Spark forgets at a start what each source's watermark was, and takes the least.
+        } else if (isFirst && told.watermark() > 0 && !isInForce(told.watermark())) {
             state = state.again();
             lastAnswer = offset(state);
         } else if (told.watermark() == 0 && told.run() == 0) {
             return null;
         }
         return lastAnswer;
+    }
+
+    /**
+     * Whether a batch was run under a watermark, and Spark still knows of it.
+     *
+     * <p>Spark forgets at a start what each source's watermark was, and takes the least. And where
+     * it ended before it had run a batch under a new one, it runs none for that at a start: windows
+     * that are complete would wait for an event.
+     */
+    private boolean isInForce(long watermark) {
+        return settings.isAlone() && journal.lastWatermark() >= watermark;
     }
 
     private void decide(Outlook outlook, long now, boolean isFirst) {

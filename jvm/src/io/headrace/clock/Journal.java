@@ -1,5 +1,6 @@
 package io.headrace.clock;
 
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -38,9 +39,8 @@ final class Journal {
 
     /** Reads what was seen until the last batch that was committed; nothing if that is unknown. */
     ClockState read() {
-        try (InputStream content = files.open(file)) {
-            String[] lines =
-                    new String(content.readAllBytes(), StandardCharsets.UTF_8).split("\n");
+        try {
+            String[] lines = text(file).split("\n");
             boolean isOfLastBatch = Long.parseLong(lines[0]) == lastBatch();
             return isOfLastBatch ? ClockText.parse(lines[1]) : ClockState.NONE;
         } catch (IOException | RuntimeException unreadable) {
@@ -68,6 +68,27 @@ final class Journal {
             throw new UncheckedIOException(problem);
         }
         written = batch;
+    }
+
+    /** Gives the watermark under which the last committed batch was run. */
+    long lastWatermark() {
+        try {
+            Path offsets = new Path(commits.getParent(), "offsets");
+            // A version, then what is true of the whole batch, then a line for each source.
+            return Json.read(text(new Path(offsets, Long.toString(lastBatch()))).split("\n")[1])
+                    .path("batchWatermarkMs")
+                    .asLong();
+        } catch (FileNotFoundException none) {
+            return 0;
+        } catch (IOException problem) {
+            throw new UncheckedIOException(problem);
+        }
+    }
+
+    private String text(Path wanted) throws IOException {
+        try (InputStream content = files.open(wanted)) {
+            return new String(content.readAllBytes(), StandardCharsets.UTF_8);
+        }
     }
 
     private long lastBatch() throws IOException {
