@@ -245,6 +245,21 @@ def test_under_root_everything_inside_belongs_to_the_servers_account(
     assert [mode(path) for path in inside] == [0o700, 0o700, 0o700, 0o600]
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has another account")
+def test_a_directory_that_a_killed_command_kept_is_given_away_by_the_next(
+    directory: RunDirectory,
+) -> None:
+    directory.create()
+    data = directory.path / "redis" / "data"
+    data.mkdir(parents=True)
+
+    directory.make(data)
+
+    owner = directory.account.uid
+    assert owner not in {None, os.geteuid()}
+    assert (data.stat().st_uid, data.parent.stat().st_uid) == (owner, owner)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="a plain user owns the directory alone")
 def test_a_link_planted_by_a_server_does_not_lead_root_astray(
     directory: RunDirectory, open_tmp: Path

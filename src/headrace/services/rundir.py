@@ -199,11 +199,18 @@ class RunDirectory:
     def make(self, path: Path) -> Path:
         """Make a directory of the servers' account, inside this one."""
         with self._errors_named():
-            missing = [p for p in (path, *path.parents) if not p.exists()]
-            for directory in reversed(missing):
-                directory.mkdir(mode=0o700)
+            for directory in reversed((path, *path.parents)):
+                if not directory.exists():
+                    directory.mkdir(mode=0o700)
+                elif not self._was_cut_short(directory):
+                    continue
                 self.account.own(directory)
         return path
+
+    def _was_cut_short(self, directory: Path) -> bool:
+        """Tell whether a killed command made a directory and did not give it away."""
+        inside = self.path in directory.parents
+        return inside and directory.lstat().st_uid == os.geteuid()
 
     def clear(self, processes: Iterable[str]) -> None:
         """Remove the data of processes and the memory of the run.
