@@ -75,8 +75,8 @@ public final class Dedupe extends StatefulProcessor<Row, Row, Row> {
      */
     public static Dataset<Row> over(
             Dataset<Row> rows, String name, String by, String time, long within) {
-        Column id = rows.col(PackedRows.quoted(by));
-        Column judged = rows.col(PackedRows.quoted(time)).isNotNull();
+        Column id = rows.col(Parcel.quoted(by));
+        Column judged = rows.col(Parcel.quoted(time)).isNotNull();
         if (List.of(rows.columns()).contains(Arrivals.DEAD)) {
             judged = judged.and(rows.col(Arrivals.DEAD).isNull());
         }

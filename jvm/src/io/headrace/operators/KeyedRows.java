@@ -74,8 +74,7 @@ final class KeyedRows {
         return groups;
     }
 
-    /** Quotes the name, as Spark would read a dot in it as an access to a nested field. */
     private static Column literally(Dataset<Row> rows, String name) {
-        return rows.col("`" + name.replace("`", "``") + "`");
+        return rows.col(Parcel.quoted(name));
     }
 }

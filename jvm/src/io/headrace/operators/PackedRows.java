@@ -3,7 +3,6 @@ package io.headrace.operators;
 import static org.apache.spark.sql.functions.col;
 import static org.apache.spark.sql.functions.lit;
 import static org.apache.spark.sql.functions.pmod;
-import static org.apache.spark.sql.functions.struct;
 import static org.apache.spark.sql.functions.when;
 import static org.apache.spark.sql.functions.xxhash64;
 
@@ -15,7 +14,6 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.KeyValueGroupedDataset;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -52,14 +50,9 @@ final class PackedRows {
         rows.sparkSession().streams();
 
         Parcel parcel = new Parcel(rows.schema());
-        List<Column> all = new ArrayList<>();
-        for (String name : rows.columns()) {
-            all.add(rows.col(quoted(name)));
-        }
-        Column whole = struct(all.toArray(Column[]::new));
         Column spread = when(col(KEY).isNull(), pmod(xxhash64(col(ROW)), lit(SPREADS)));
         Dataset<Row> packed =
-                rows.select(Call.of(parcel, "pack", DataTypes.BinaryType, whole).as(ROW), key.as(KEY))
+                rows.select(parcel.packed(rows).as(ROW), key.as(KEY))
                         .withColumn(SPREAD, spread);
         return new PackedRows(parcel, packed);
     }
@@ -91,10 +84,5 @@ final class PackedRows {
             all.add(col(ROW).getField(name).as(name));
         }
         return output.select(row.as(ROW)).select(all.toArray(Column[]::new));
-    }
-
-    /** Quotes a name, as Spark would read a dot in it as an access to a nested field. */
-    static String quoted(String name) {
-        return "`" + name.replace("`", "``") + "`";
     }
 }

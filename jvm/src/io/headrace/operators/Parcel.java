@@ -1,9 +1,17 @@
 package io.headrace.operators;
 
+import io.headrace.formats.Call;
 import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.functions;
+import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.MetadataBuilder;
 import org.apache.spark.sql.types.StructField;
@@ -27,6 +35,21 @@ public final class Parcel implements Serializable {
 
     public Parcel(StructType schema) {
         this.schema = unmarked(schema);
+    }
+
+    /** Packs whole rows, which have the columns that this parcel was made for. */
+    public Column packed(Dataset<Row> rows) {
+        List<Column> all = new ArrayList<>();
+        for (String name : rows.columns()) {
+            all.add(rows.col(quoted(name)));
+        }
+        Column whole = functions.struct(all.toArray(Column[]::new));
+        return Call.of(this, "pack", DataTypes.BinaryType, whole);
+    }
+
+    /** Quotes a name, as Spark would read a dot in it as an access to a nested field. */
+    public static String quoted(String name) {
+        return "`" + name.replace("`", "``") + "`";
     }
 
     /** The columns, none of them marked as the event time. */

@@ -1,7 +1,6 @@
 package io.headrace.windows;
 
 import static org.apache.spark.sql.functions.col;
-import static org.apache.spark.sql.functions.struct;
 
 import io.headrace.formats.Call;
 import io.headrace.operators.Parcel;
@@ -52,14 +51,9 @@ public final class BatchAggregate implements MapGroupsFunction<Row, Row, Row> {
      */
     public static Dataset<Row> over(
             Dataset<Row> rows, String by, List<String> names, List<String> texts, int parts) {
-        List<Column> all = new ArrayList<>();
-        for (String name : rows.columns()) {
-            all.add(rows.col(quoted(name)));
-        }
         Parcel events = new Parcel(rows.schema());
-        Column whole = struct(all.toArray(Column[]::new));
-        Column event = Call.of(events, "pack", DataTypes.BinaryType, whole);
-        Dataset<Row> packed = rows.select(event.as(ROW), rows.col(quoted(by)).as(KEY));
+        Column key = rows.col(Parcel.quoted(by));
+        Dataset<Row> packed = rows.select(events.packed(rows).as(ROW), key.as(KEY));
 
         Aggregation aggregation =
                 Aggregation.of(rows.sparkSession(), events.schema(), names, texts);
@@ -67,10 +61,10 @@ public final class BatchAggregate implements MapGroupsFunction<Row, Row, Row> {
                 new StructType()
                         .add(packed.schema().apply(KEY))
                         .add(ROW, DataTypes.BinaryType, false);
-        StructType key = packed.select(KEY).schema();
+        StructType keyed = packed.select(KEY).schema();
         Dataset<Row> results =
                 packed.groupBy(col(KEY))
-                        .as(Encoders.row(key), Encoders.row(packed.schema()))
+                        .as(Encoders.row(keyed), Encoders.row(packed.schema()))
                         .mapGroups(
                                 new BatchAggregate(events, aggregation, parts),
                                 Encoders.row(given));
@@ -101,14 +95,10 @@ public final class BatchAggregate implements MapGroupsFunction<Row, Row, Row> {
         Column row = Call.of(new Parcel(schema), "unpack", schema, col(ROW));
         Dataset<Row> read = results.select(col(KEY).as(by), row.as(ROW));
         List<Column> given = new ArrayList<>();
-        given.add(col(quoted(by)));
+        given.add(col(Parcel.quoted(by)));
         for (String name : schema.fieldNames()) {
             given.add(col(ROW).getField(name).as(name));
         }
         return read.select(given.toArray(Column[]::new));
-    }
-
-    private static String quoted(String name) {
-        return "`" + name.replace("`", "``") + "`";
     }
 }

@@ -3,6 +3,7 @@ package io.headrace.windows;
 import io.headrace.operators.Arrivals;
 import io.headrace.windows.Held.Standing;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Instant;
@@ -40,6 +41,7 @@ final class Slid {
     Standing standing;
     boolean changed = true;
     boolean marked;
+    private String place;
 
     Slid(Arrivals.Arrival event, int copy) {
         this.event = event;
@@ -84,11 +86,18 @@ final class Slid {
 
     /** What the state store keeps it under. */
     byte[] key() {
-        return place().getBytes(java.nio.charset.StandardCharsets.UTF_8);
+        return place().getBytes(StandardCharsets.UTF_8);
     }
 
     /** What its window is called by: its time, and the record it came in. */
     String place() {
+        if (place == null) {
+            place = written();
+        }
+        return place;
+    }
+
+    private String written() {
         String time = ISO.format(Instant.EPOCH.plus(event.at(), ChronoUnit.MICROS));
         InternalRow origin = event.origin();
         String from =

@@ -58,12 +58,6 @@ abstract class WindowProcessor extends StatefulProcessor<Row, Row, Row> {
     /** Fires corrections, and writes the state. */
     abstract void finish(long watermark, PaneRows out);
 
-    /** Fires what a timer was set for. */
-    void expire(long watermark, long timer, PaneRows out) {
-        begin(watermark, out, false);
-        finish(watermark, out);
-    }
-
     @Override
     public Iterator<Row> handleInputRows(Row key, Iterator<Row> rows, TimerValues timers) {
         PaneRows out = new PaneRows(key.getAs(0));
@@ -94,7 +88,9 @@ abstract class WindowProcessor extends StatefulProcessor<Row, Row, Row> {
     @Override
     public Iterator<Row> handleExpiredTimer(Row key, TimerValues timers, ExpiredTimerInfo info) {
         PaneRows out = new PaneRows(key.getAs(0));
-        expire(micros(timers.getCurrentWatermarkInMs()), info.getExpiryTimeInMs(), out);
+        long watermark = micros(timers.getCurrentWatermarkInMs());
+        begin(watermark, out, false);
+        finish(watermark, out);
         return CollectionConverters.asScala(out.rows().iterator());
     }
 

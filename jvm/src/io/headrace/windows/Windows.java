@@ -27,7 +27,6 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.StructType;
 
 /**
  * Gathers events in windows by key, and gives a pane each time a window fires.
@@ -70,20 +69,21 @@ public final class Windows {
 
         Dataset<Row> bounded = bounded(rows, terms);
         Parcel parcel = new Parcel(bounded.schema());
-        List<String> names = new ArrayList<>(terms.names());
         Aggregation aggregation =
                 Aggregation.of(
-                        rows.sparkSession(), parcel.schema(), names, terms.aggregates());
+                        rows.sparkSession(),
+                        parcel.schema(),
+                        terms.names(),
+                        terms.aggregates());
         Parcel by = new Parcel(rows.select(by(rows, terms)).schema());
         boolean isTimed = !terms.kind().equals("counted");
-        StructType schema = PaneRows.schema();
         Dataset<Row> fired =
                 groups(bounded, terms, parcel, by)
                         .transformWithState(
                                 processor(terms, aggregation, parcel),
                                 isTimed ? TimeMode.EventTime() : TimeMode.None(),
                                 OutputMode.Append(),
-                                Encoders.row(schema));
+                                Encoders.row(PaneRows.schema()));
         Dataset<Row> whole = terms.spread() > 0 ? Parts.joined(fired, terms, aggregation) : fired;
         Dataset<Row> given =
                 whole.observe(
@@ -127,22 +127,17 @@ public final class Windows {
      */
     private static KeyValueGroupedDataset<Row, Row> groups(
             Dataset<Row> rows, WindowTerms terms, Parcel parcel, Parcel by) {
-        List<Column> all = new ArrayList<>();
-        for (String name : rows.columns()) {
-            all.add(rows.col(quoted(name)));
-        }
         Column belongs = lit(true);
         if (has(rows, Arrivals.DEAD)) {
             belongs = belongs.and(rows.col(Arrivals.DEAD).isNull());
         }
         if (terms.time() != null && !terms.kind().equals("counted")) {
-            belongs = belongs.and(rows.col(quoted(terms.time())).isNotNull());
+            belongs = belongs.and(rows.col(Parcel.quoted(terms.time())).isNotNull());
         }
-        Column whole = struct(all.toArray(Column[]::new));
         Column key = Call.of(by, "pack", DataTypes.BinaryType, struct(by(rows, terms)));
         Dataset<Row> grouped =
                 rows.select(
-                                Call.of(parcel, "pack", DataTypes.BinaryType, whole).as(ROW),
+                                parcel.packed(rows).as(ROW),
                                 when(belongs, key).as(KEY))
                         .withColumn(SPREAD, when(col(KEY).isNull(), spread(SPREADS)));
         List<Column> keys = new ArrayList<>(List.of(col(KEY), col(SPREAD)));
@@ -160,7 +155,7 @@ public final class Windows {
     private static Column[] by(Dataset<Row> rows, WindowTerms terms) {
         return terms.by().isEmpty()
                 ? new Column[] {lit(true).as("all")}
-                : terms.by().stream().map(name -> rows.col(quoted(name))).toArray(Column[]::new);
+                : terms.by().stream().map(name -> rows.col(Parcel.quoted(name))).toArray(Column[]::new);
     }
 
     private static Column spread(int parts) {
@@ -250,9 +245,5 @@ public final class Windows {
 
     private static boolean has(Dataset<Row> rows, String name) {
         return List.of(rows.columns()).contains(name);
-    }
-
-    private static String quoted(String name) {
-        return "`" + name.replace("`", "``") + "`";
     }
 }
