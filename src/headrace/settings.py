@@ -89,6 +89,28 @@ class Settings(BaseSettings):
         pattern=r"^[^\s,:]+:[0-9]{1,5}(,[^\s,:]+:[0-9]{1,5})*$",
         description="the Kafka to use, instead of the one that `headrace up` starts",
     )
+    databases: dict[str, str] = Field(
+        default_factory=dict,
+        description="databases by the names that pipelines use for them, as "
+        "postgresql:// or mysql:// addresses that point at a password file",
+    )
+    redis: str | None = Field(
+        default=None,
+        pattern=r"^rediss?://",
+        description="the Redis to use, instead of the one that `headrace up` starts",
+    )
+    opensearch: str | None = Field(
+        default=None,
+        pattern=r"^https?://",
+        description="the OpenSearch to use, instead of the one that `headrace up` "
+        "starts",
+    )
+    connect: str | None = Field(
+        default=None,
+        pattern=r"^https?://",
+        description="the Kafka Connect to use, instead of the one that `headrace up` "
+        "starts",
+    )
     service_user: str = Field(
         default="nobody", description="the account that runs the servers under root"
     )

@@ -12,6 +12,6 @@ import java.util.Map;
  * @param offsets where the batch ends in its sources
  * @param topics the output topics with the ids they have now
  */
-record BatchTerms(
+public record BatchTerms(
         String lineage, long batch, int lanes, SourceOffsets offsets, Map<String, String> topics)
         implements Serializable {}

@@ -15,8 +15,8 @@ import java.util.Map;
  * @param rows how many rows of it this lane wrote
  * @param checksum the order-free checksum of these rows; null where the lanes were changed since
  */
-record LedgerRecord(BatchTerms terms, long rows, Long checksum) {
-    byte[] toBytes() {
+public record LedgerRecord(BatchTerms terms, long rows, Long checksum) {
+    public byte[] toBytes() {
         ObjectNode json =
                 Json.object()
                         .put("lineage", terms.lineage())
@@ -29,7 +29,7 @@ record LedgerRecord(BatchTerms terms, long rows, Long checksum) {
         return json.toString().getBytes(StandardCharsets.UTF_8);
     }
 
-    static LedgerRecord parse(byte[] bytes) {
+    public static LedgerRecord parse(byte[] bytes) {
         JsonNode json = Json.read(new String(bytes, StandardCharsets.UTF_8));
         List<String> offsets = new ArrayList<>();
         json.get("offsets").forEach(source -> offsets.add(source.asText()));

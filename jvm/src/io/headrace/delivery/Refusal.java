@@ -30,18 +30,18 @@ public final class Refusal extends RuntimeException {
      * @param detail why it is so, or what was found
      * @param hint what the user can do next
      */
-    static Refusal of(String slug, String fact, String detail, String hint) {
+    public static Refusal of(String slug, String fact, String detail, String hint) {
         return new Refusal(slug, true, message("DeliveryError", slug, fact, detail, hint), null);
     }
 
     /** A failure that another attempt may settle. */
-    static Refusal passing(Throwable cause, String slug, String fact, String detail, String hint) {
+    public static Refusal passing(Throwable cause, String slug, String fact, String detail, String hint) {
         String message = message("DeliveryError", slug, fact, detail, hint);
         return new Refusal(slug, false, message, cause);
     }
 
     /** The same as a failure that another attempt may settle. */
-    Refusal passing() {
+    public Refusal passing() {
         return new Refusal(slug, false, getMessage(), this);
     }
 

@@ -11,7 +11,7 @@ import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
 
 /** Where a batch ends in each of its sources, as the checkpoint says it: one JSON text each. */
-final class SourceOffsets implements Serializable {
+public final class SourceOffsets implements Serializable {
     private static final long serialVersionUID = 1L;
 
     private final ArrayList<String> sources;
