@@ -241,6 +241,18 @@ def seeded(seed: int, kind: str, cases: int) -> History:
     return history_of([shared, *each], step)
 
 
+def plain(seed: int, kind: str, cases: int) -> History:
+    """Give a history of windows that fire once and drop, as Spark's own do."""
+    shared, *each = (
+        random.Random(f"{seed}/plain {kind}/{number}")  # noqa: S311 - no secret
+        for number in range(-1, cases)
+    )
+    having = shared.choice([None, *HAVINGS])
+    step = planned(shared, kind, Plan("none", "accumulating", "drop", having))
+    # No windows with gaps between them: they can be declared of no pipeline.
+    return history_of([shared, *each], replace(step, every=min(step.every, step.size)))
+
+
 @st.composite
 def histories(draw: st.DrawFn, kinds: Sequence[str] = KINDS) -> History:
     """Give a history of one case, made and shrunk by hypothesis."""

@@ -43,6 +43,7 @@ class Step:
 
     terms: dict[str, Any]
     by: tuple[str, ...] = ("case_number",)
+    engine: str = "operator"
 
 
 def terms(step: Windowing) -> dict[str, Any]:
@@ -118,6 +119,7 @@ class Trial:
     spark: SparkSession
     home: Path
     history: History
+    engine: str = "operator"
     given: dict[int, Given] = field(default_factory=dict)
     progress: dict[int, Any] = field(default_factory=dict)
     numbers: dict[tuple[int, Event], int] = field(default_factory=dict)
@@ -206,8 +208,9 @@ class Trial:
             .drop("clock")
             .selectExpr("*", "0 as _read")
         )
+        step = Step(terms(self.history.step), engine=self.engine)
         query = (
-            self._flat(bridge.window(rows, Step(terms(self.history.step))))
+            self._flat(bridge.window(rows, step))
             .writeStream.option("checkpointLocation", str(self.home / "checkpoint"))
             .trigger(availableNow=True)
             .foreachBatch(self._keep)
@@ -252,6 +255,10 @@ class Trial:
                 case _:
                     assert row["reason"] == "json-malformed"
                     given.dead[row["partition"]] += 1
+        if self.engine == "native":
+            # Spark's own aggregate gives the windows of a batch in no order.
+            for panes in given.panes.values():
+                panes.sort(key=lambda pane: (pane.end, pane.start))
         for late_rows in given.late.values():
             late_rows.sort(key=lambda late: late.number)
         assert self.given.setdefault(batch, given) == given, "a repeated batch differs"

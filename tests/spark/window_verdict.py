@@ -15,13 +15,20 @@ from window_model_terms import order
 from window_trial import LateRow, Ran, Trial
 
 
-def try_history(spark: SparkSession, home: Path, history: History, title: str) -> None:
+def try_history(
+    spark: SparkSession,
+    home: Path,
+    history: History,
+    title: str,
+    *,
+    engine: str = "operator",
+) -> None:
     """Run a history and assert that every case gives what the model gives.
 
     `home` is an empty directory; Spark may write to it for a while after the query has
     ended. `title` begins the message and says how to come to this history again.
     """
-    trial = Trial(spark, home, history)
+    trial = Trial(spark, home, history, engine)
     try:
         ran = trial.run()
     except Exception as error:

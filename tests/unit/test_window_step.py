@@ -513,6 +513,8 @@ def test_spark_itself_takes_windows_that_fire_once_and_drop(shop: Pipeline) -> N
     assert native(shop) == "native"
     assert native(shop, having="n > 1", by="card") == "native"
     assert native(shop, kind=hopping(hours(1), every=minutes(1))) == "native"
+    for strategy in watermarks.by_partition(seconds(10)), watermarks.arrival():
+        assert native(shop, watermark=strategy) == "native"
 
 
 @pytest.mark.parametrize(
@@ -525,7 +527,7 @@ def test_spark_itself_takes_windows_that_fire_once_and_drop(shop: Pipeline) -> N
         {"hot_keys": "spread"},
         {"kind": sliding(hours(1))},
         {"kind": sessions(hours(1))},
-        {"watermark": watermarks.by_partition(seconds(10))},
+        {"by": ["card", "made_at"]},
         {"once": True},
         {"changed": True},
     ],

@@ -144,6 +144,10 @@ class Windowing(Protocol):
     def terms(self) -> Mapping[str, Any]:
         """All else, as ``io.headrace.windows.Windows`` reads it."""
 
+    @property
+    def engine(self) -> str:
+        """Who gathers the events: Spark itself (``native``), or our ``operator``."""
+
 
 def window(df: DataFrame, step: Windowing) -> DataFrame:
     """Put events into windows; give their panes, late events and dead letters.
@@ -171,7 +175,8 @@ def window(df: DataFrame, step: Windowing) -> DataFrame:
     for name in step.by:
         require_key(df, name)
     spark = df.sparkSession
-    windows = java_class(spark, "windows.Windows")
+    name = "SparkWindows" if step.engine == "native" else "Windows"
+    windows = java_class(spark, f"windows.{name}")
     told = DataFrame(windows.over(df._jdf, json.dumps(step.terms)), spark)
     return told.select("*", *(f"_event.{name}" for name in CARRIED))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from headrace.plan.steps import OneInput, Read, Stateful, Step, Transform, walk
+from headrace.plan.steps import OneInput, Stateful, Step, Transform, walk
 from headrace.windows.aggregates import Aggregate
 from headrace.windows.firing import Firing, Refire
 from headrace.windows.kinds import (
@@ -95,11 +95,7 @@ class Window(Stateful):
             return "none: no time is looked at"
         if isinstance(late, Refire):
             return f"correct their panes for {late.within}, then go to the side output"
-        if late == "drop":
-            # Spark counts what it drops after it has put rows together.
-            native = "dropped by Spark, which does not count them one by one"
-            return native if self._is_native else "dropped and counted"
-        return "go to the side output"
+        return "dropped and counted" if late == "drop" else "go to the side output"
 
     @property
     def has_late_events(self) -> bool:
@@ -136,16 +132,14 @@ class Window(Stateful):
     @property
     def _is_native(self) -> bool:
         plain = self.firing == Firing(None, "accumulating", "drop")
-        before = list(walk(self.input))
         return (
             isinstance(self.kind, Tumbling | Hopping)
             and plain
             and self.hot_keys is None
-            and not any(isinstance(step, Stateful | Transform) for step in before)
-            and all(
-                step.watermark.kind == "lagging"
-                for step in before
-                if isinstance(step, Read)
+            # Spark goes by one event time among the columns of a key.
+            and self.event_time not in self.by
+            and not any(
+                isinstance(step, Stateful | Transform) for step in walk(self.input)
             )
         )
 

@@ -225,7 +225,7 @@ public final class Windows {
     }
 
     /** Writes a time in UTC, whatever the session's time zone is. */
-    private static String iso(String column) {
+    static String iso(String column) {
         return "date_format(to_utc_timestamp(timestamp_micros("
                 + column
                 + "), current_timezone()), \"yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'\")";

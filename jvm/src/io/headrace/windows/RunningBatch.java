@@ -1,0 +1,104 @@
+package io.headrace.windows;
+
+import java.io.IOException;
+import java.io.ObjectInputStream;
+import java.io.ObjectOutputStream;
+import java.io.Serializable;
+import java.lang.ref.WeakReference;
+import org.apache.spark.TaskContext;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution;
+import org.apache.spark.sql.execution.streaming.runtime.StreamExecution;
+import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper;
+import org.apache.spark.sql.streaming.StreamingQuery;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * The batch that a query runs: its number and its watermark, as the tasks have to know them.
+ *
+ * <p>Spark tells the watermark to operators with state alone. A function of ours knows it all the
+ * same: Spark writes the functions of a stage anew for each batch, on the driver, while the batch
+ * runs, and this then writes what the query says of itself at that moment.
+ */
+final class RunningBatch implements Serializable {
+    /** The number where no stream runs, but a finished data set. */
+    static final long NONE = -1;
+
+    private static final long serialVersionUID = 1L;
+    private static final String BATCH = "streaming.sql.batchId";
+
+    private final transient SparkSession session;
+    private transient Object function;
+    private transient WeakReference<StreamExecution> query;
+    private transient long number = NONE;
+    private transient long watermark;
+
+    RunningBatch(SparkSession session) {
+        this.session = session;
+    }
+
+    /** Names the function by which the query's plan is known among others. */
+    void isOf(Object planned) {
+        this.function = planned;
+    }
+
+    /** The number of the batch that a task is of. */
+    static long number() {
+        String told = TaskContext.get().getLocalProperty(BATCH);
+        return told == null ? NONE : Long.parseLong(told);
+    }
+
+    /** The watermark of the batch in milliseconds; to be asked in a task. */
+    long watermark() {
+        if (number != number()) {
+            throw new IllegalStateException(
+                    "a task of batch " + number() + " was written for batch " + number);
+        }
+        return watermark;
+    }
+
+    private void writeObject(ObjectOutputStream out) throws IOException {
+        out.defaultWriteObject();
+        StreamExecution running = query();
+        IncrementalExecution batch = running == null ? null : running.lastExecution();
+        out.writeLong(batch == null ? NONE : batch.currentBatchId());
+        out.writeLong(batch == null ? 0 : batch.offsetSeqMetadata().batchWatermarkMs());
+    }
+
+    private void readObject(ObjectInputStream in) throws IOException, ClassNotFoundException {
+        in.defaultReadObject();
+        number = in.readLong();
+        watermark = in.readLong();
+    }
+
+    private synchronized StreamExecution query() {
+        StreamExecution known = query == null ? null : query.get();
+        if (known == null) {
+            known = found();
+            query = new WeakReference<>(known);
+        }
+        return known;
+    }
+
+    private StreamExecution found() {
+        for (StreamingQuery active : session.streams().active()) {
+            StreamExecution execution = ((StreamingQueryWrapper) active).streamingQuery();
+            if (execution.analyzedPlan().exists(this::isIn)) {
+                return execution;
+            }
+        }
+        return null;
+    }
+
+    private boolean isIn(LogicalPlan step) {
+        return CollectionConverters.asJava(step.expressions()).stream()
+                .anyMatch(expression -> expression.exists(this::isFunction));
+    }
+
+    private boolean isFunction(Expression part) {
+        return part instanceof Literal && ((Literal) part).value() == function;
+    }
+}
