@@ -45,8 +45,8 @@ class Step:
     by: tuple[str, ...] = ("case_number",)
 
 
-def terms(step: Windowing) -> dict[str, Any]:
-    """Write a step as the operator reads it."""
+def terms(step: Windowing, parts: int = 0) -> dict[str, Any]:
+    """Write a step as the operator reads it, spread over some parts."""
     aggregates = [AGGREGATES[name].sql for name in step.aggregates]
     names = list(step.aggregates)
     if step.having:
@@ -73,6 +73,7 @@ def terms(step: Windowing) -> dict[str, Any]:
         "panes": step.panes,
         "allowed_us": step.allowed,
         "keep_late": step.late != "drop",
+        "spread": parts,
     }
 
 
@@ -83,6 +84,11 @@ class LateRow:
     number: int
     late_by_ms: int | None
     kept: tuple[Any, ...]
+
+    def turn(self) -> tuple[bool, int]:
+        """Give what to sort by: those without a time are in no order of their key."""
+        timed = self.late_by_ms is not None
+        return timed, 0 if timed else self.number
 
 
 @dataclass
@@ -149,7 +155,7 @@ class Trial:
         settings = {
             "spark.sql.streaming.noDataMicroBatches.enabled": without_rows,
             # Each partition has a state store, and those take most of a small batch.
-            "spark.sql.shuffle.partitions": "1",
+            "spark.sql.shuffle.partitions": "3" if self.history.parts else "1",
         }
         before = {name: str(self.spark.conf.get(name)) for name in settings}
         for name, value in settings.items():
@@ -206,8 +212,9 @@ class Trial:
             .drop("clock")
             .selectExpr("*", "0 as _read")
         )
+        step = Step(terms(self.history.step, self.history.parts))
         query = (
-            self._flat(bridge.window(rows, Step(terms(self.history.step))))
+            self._flat(bridge.window(rows, step))
             .writeStream.option("checkpointLocation", str(self.home / "checkpoint"))
             .trigger(availableNow=True)
             .foreachBatch(self._keep)
@@ -253,7 +260,7 @@ class Trial:
                     assert row["reason"] == "json-malformed"
                     given.dead[row["partition"]] += 1
         for late_rows in given.late.values():
-            late_rows.sort(key=lambda late: late.number)
+            late_rows.sort(key=LateRow.turn)
         assert self.given.setdefault(batch, given) == given, "a repeated batch differs"
 
     def _pane(self, row: Row) -> Pane:
