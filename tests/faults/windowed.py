@@ -52,6 +52,7 @@ KINDS = {
         ),
         {"early": after(time=minutes(10)), "panes": "discarding"},
     ),
+    "hot": (hopping(minutes(6), every=minutes(3)), {"hot_keys": "spread"}),
 }
 
 

@@ -28,6 +28,8 @@ KINDS = (
     "sliding",
     "counted",
 )
+# Those whose keys can be spread over parts.
+SPREADABLE = ("tumbling", "hopping", "assigned")
 START = (datetime(2026, 3, 1, 10, tzinfo=UTC) - EPOCH) // MICROSECOND
 TICK = 1_000_000
 # Beside whole ticks, a watermark's millisecond and an event's microsecond away.
@@ -41,7 +43,8 @@ class History:
 
     `clocks` has the watermark, in milliseconds, that each batch asks for: it holds from
     the next one on. `rows` has each batch's events by case, `dead` the number of its
-    dead letters, and `then` what follows it: "batch", "restart" or "crash".
+    dead letters, and `then` what follows it: "batch", "restart" or "crash". With
+    `parts` the engine spreads each key over so many.
     """
 
     step: Windowing
@@ -50,6 +53,7 @@ class History:
     dead: Sequence[int]
     then: Sequence[str]
     batches_without_rows: bool = True
+    parts: int = 0
 
     @property
     def watermarks(self) -> list[int]:
@@ -174,15 +178,18 @@ def event_of(chance: random.Random, step: Windowing, watermark: int) -> Event:
 
 
 def case_of(
-    chance: random.Random, step: Windowing, watermarks: Sequence[int]
+    chance: random.Random, step: Windowing, watermarks: Sequence[int], heat: int
 ) -> list[list[Event]]:
-    """Give the events of one key, batch by batch; some repeat others or their times."""
+    """Give the events of one key, batch by batch; some repeat others or their times.
+
+    A key has `heat` times as many events as are enough to try a window.
+    """
     batches: list[list[Event]] = []
     known: list[Event] = []
     offsets: defaultdict[tuple[str, int], int] = defaultdict(int)
     for watermark in watermarks:
         batch = []
-        for _ in range(chance.choice([0, 0, 1, 1, 2, 3, 5])):
+        for _ in range(heat * chance.choice([0, 0, 1, 1, 2, 3, 5])):
             event = event_of(chance, step, watermark)
             kin = chance.choice(known) if known and chance.random() < 0.3 else None
             if kin and chance.random() < 0.5:
@@ -200,7 +207,7 @@ def case_of(
 
 
 def history_of(
-    chances: Sequence[random.Random], step: Windowing, batches: int = 8
+    chances: Sequence[random.Random], step: Windowing, batches: int = 8, heat: int = 1
 ) -> History:
     """Give a history; the first of `chances` makes it, each other one a case of it.
 
@@ -221,7 +228,7 @@ def history_of(
         batches_without_rows=shared.random() < 0.5,
     )
     for number, chance in enumerate(chances[1:]):
-        events = case_of(chance, step, history.watermarks[:batches])
+        events = case_of(chance, step, history.watermarks[:batches], heat)
         for batch, found in zip(history.rows, events, strict=False):
             if found:
                 batch[number] = found
@@ -230,10 +237,7 @@ def history_of(
 
 def seeded(seed: int, kind: str, cases: int) -> History:
     """Give a history of many cases; a case is the same however many there are."""
-    shared, *each = (
-        random.Random(f"{seed}/{kind}/{number}")  # noqa: S311 - no secret
-        for number in range(-1, cases)
-    )
+    shared, *each = _chances(f"{seed}/{kind}", cases)
     if seed < len(PLANS):
         step = planned(shared, kind, PLANS[seed])
     else:
@@ -243,14 +247,34 @@ def seeded(seed: int, kind: str, cases: int) -> History:
 
 def plain(seed: int, kind: str, cases: int) -> History:
     """Give a history of windows that fire once and drop, as Spark's own do."""
-    shared, *each = (
-        random.Random(f"{seed}/plain {kind}/{number}")  # noqa: S311 - no secret
-        for number in range(-1, cases)
-    )
+    shared, *each = _chances(f"{seed}/plain {kind}", cases)
     having = shared.choice([None, *HAVINGS])
     step = planned(shared, kind, Plan("none", "accumulating", "drop", having))
     # No windows with gaps between them: they can be declared of no pipeline.
     return history_of([shared, *each], replace(step, every=min(step.every, step.size)))
+
+
+def spread(seed: int, kind: str, cases: int) -> History:
+    """Give a history of hot keys that are spread, which no model knows of.
+
+    Seeds that follow one another differ in what becomes of late events.
+    """
+    shared, *each = _chances(f"{seed}/{kind}/spread", cases)
+    plan = Plan(
+        trigger="none",
+        panes=shared.choice(["accumulating", "retracting", "discarding"]),
+        late=("side-output", "drop")[seed % 2],
+        having=shared.choice([None, *HAVINGS]),
+    )
+    step = planned(shared, kind, plan)
+    history = history_of([shared, *each], step, heat=4)
+    return replace(history, parts=shared.choice([2, 3, 16]))
+
+
+def _chances(name: str, cases: int) -> list[random.Random]:
+    """Give one for what all cases share, and one for each of them."""
+    numbers = range(-1, cases)
+    return [random.Random(f"{name}/{number}") for number in numbers]  # noqa: S311
 
 
 @st.composite

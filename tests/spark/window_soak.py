@@ -3,9 +3,11 @@
 Usage:
     python tests/spark/window_soak.py --seed 1 --cases 1000
     python tests/spark/window_soak.py --kind sessions --seed 7 --case 42
+    python tests/spark/window_soak.py --spread --kind hopping --seed 7 --case 42
 
 The first tries each kind of window on so many streams, a hundred in a query; queries
 take their seeds one after another. The second repeats one stream of a seed by itself.
+With `--spread` the keys are hot, and spread, in the kinds of which they can be.
 The run ends with status 1 if there was a difference.
 """
 
@@ -19,7 +21,7 @@ import time
 from pathlib import Path
 
 from pyspark.sql import SparkSession
-from window_cases import KINDS, History, seeded
+from window_cases import KINDS, SPREADABLE, History, seeded, spread
 from window_verdict import try_history, written_step
 
 from headrace._spark import end, session
@@ -27,10 +29,12 @@ from headrace._spark import end, session
 CASES = 100
 
 
-def again(kind: str, seed: int) -> str:
+def again(kind: str, seed: int, *, is_spread: bool = False) -> str:
     """Say how to come to a history again."""
-    command = f"python tests/spark/window_soak.py --kind {kind} --seed {seed}"
-    return f"{kind}, seed {seed}; one case: {command} --case N"
+    title = f"{kind}, spread" if is_spread else kind
+    option = " --spread" if is_spread else ""
+    command = f"python tests/spark/window_soak.py{option} --kind {kind} --seed {seed}"
+    return f"{title}, seed {seed}; one case: {command} --case N"
 
 
 def tried(
@@ -38,26 +42,32 @@ def tried(
 ) -> bool:
     began = time.monotonic()
     try:
-        try_history(spark, home, history, again(kind, seed))
+        title = again(kind, seed, is_spread=history.parts > 0)
+        try_history(spark, home, history, title)
     except AssertionError as difference:
         print(difference, flush=True)  # noqa: T201 - what a command says
         return False
     took = f"{time.monotonic() - began:.1f} s"
-    line = f"{kind}, seed {seed}: agrees, {took}; {written_step(history.step)}"
+    parts = f", over {history.parts} parts" if history.parts else ""
+    step = written_step(history.step)
+    line = f"{kind}, seed {seed}: agrees, {took}; {step}{parts}"
     print(line, flush=True)  # noqa: T201
     return True
 
 
 def plan(options: argparse.Namespace) -> list[tuple[str, int, History]]:
-    kinds = [options.kind] if options.kind else KINDS
+    make = spread if options.spread else seeded
+    kinds = SPREADABLE if options.spread else KINDS
+    if options.kind:
+        kinds = (options.kind,)
     seed: int = options.seed
     if options.case is not None:
-        history = seeded(seed, kinds[0], options.case + 1).only([options.case])
+        history = make(seed, kinds[0], options.case + 1).only([options.case])
         return [(kinds[0], seed, history)]
     found = []
     for first in range(0, options.cases, CASES):
         cases = min(CASES, options.cases - first)
-        found += [(kind, seed, seeded(seed, kind, cases)) for kind in kinds]
+        found += [(kind, seed, make(seed, kind, cases)) for kind in kinds]
         seed += 1
     return found
 
@@ -68,9 +78,12 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=CASES)
     parser.add_argument("--kind", choices=KINDS)
     parser.add_argument("--case", type=int)
+    parser.add_argument("--spread", action="store_true")
     options = parser.parse_args()
     if options.case is not None and not options.kind:
         parser.error("--case needs --kind")
+    if options.spread and options.kind not in {None, *SPREADABLE}:
+        parser.error(f"--spread is for {', '.join(SPREADABLE)}")
     top = tempfile.mkdtemp(prefix="headrace-soak-")
     spark = session("headrace-soak")
     try:

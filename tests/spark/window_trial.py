@@ -46,8 +46,8 @@ class Step:
     engine: str = "operator"
 
 
-def terms(step: Windowing) -> dict[str, Any]:
-    """Write a step as the operator reads it."""
+def terms(step: Windowing, parts: int = 0) -> dict[str, Any]:
+    """Write a step as the operator reads it, spread over some parts."""
     aggregates = [AGGREGATES[name].sql for name in step.aggregates]
     names = list(step.aggregates)
     if step.having:
@@ -74,6 +74,7 @@ def terms(step: Windowing) -> dict[str, Any]:
         "panes": step.panes,
         "allowed_us": step.allowed,
         "keep_late": step.late != "drop",
+        "spread": parts,
     }
 
 
@@ -84,6 +85,11 @@ class LateRow:
     number: int
     late_by_ms: int | None
     kept: tuple[Any, ...]
+
+    def turn(self) -> tuple[bool, int]:
+        """Give what to sort by: those without a time are in no order of their key."""
+        timed = self.late_by_ms is not None
+        return timed, 0 if timed else self.number
 
 
 @dataclass
@@ -151,7 +157,7 @@ class Trial:
         settings = {
             "spark.sql.streaming.noDataMicroBatches.enabled": without_rows,
             # Each partition has a state store, and those take most of a small batch.
-            "spark.sql.shuffle.partitions": "1",
+            "spark.sql.shuffle.partitions": "3" if self.history.parts else "1",
         }
         before = {name: str(self.spark.conf.get(name)) for name in settings}
         for name, value in settings.items():
@@ -208,7 +214,8 @@ class Trial:
             .drop("clock")
             .selectExpr("*", "0 as _read")
         )
-        step = Step(terms(self.history.step), engine=self.engine)
+        told = terms(self.history.step, self.history.parts)
+        step = Step(told, engine=self.engine)
         query = (
             self._flat(bridge.window(rows, step))
             .writeStream.option("checkpointLocation", str(self.home / "checkpoint"))
@@ -260,7 +267,7 @@ class Trial:
             for panes in given.panes.values():
                 panes.sort(key=lambda pane: (pane.end, pane.start))
         for late_rows in given.late.values():
-            late_rows.sort(key=lambda late: late.number)
+            late_rows.sort(key=LateRow.turn)
         assert self.given.setdefault(batch, given) == given, "a repeated batch differs"
 
     def _pane(self, row: Row) -> Pane:

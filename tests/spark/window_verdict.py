@@ -98,7 +98,7 @@ class Verdict:
             text = first_difference(self.history.step, outcome.panes, panes)
             if text is None:
                 late = [self._late_row(case, late) for late in outcome.late]
-                late.sort(key=lambda row: row.number)
+                late.sort(key=LateRow.turn)
                 expected = [] if self.history.step.late == "drop" else late
                 found = given.late.get(case, [])
                 if expected != found:

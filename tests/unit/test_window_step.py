@@ -55,6 +55,11 @@ class Reading:
 
 
 FIVE = tumbling(minutes(5))
+SPREADABLE = (
+    FIVE,
+    hopping(hours(1), every=minutes(5)),
+    assigned(start="made_at", end="made_at + interval 1 hour"),
+)
 
 
 @pytest.fixture
@@ -284,8 +289,16 @@ def test_a_kind_that_cannot_fire_so_is_refused(
 @pytest.mark.parametrize(
     ("kind", "option"),
     [
-        (FIVE, {"early": after(events=1)}),
-        (FIVE, {"late": refire(minutes(1))}),
+        *(
+            (kind, option)
+            for kind in SPREADABLE
+            for option in (
+                {"early": after(events=1)},
+                {"early": after(time=minutes(1))},
+                {"early": after(events=1, time=minutes(1))},
+                {"late": refire(minutes(1))},
+            )
+        ),
         (sessions(hours(1)), {}),
         (sliding(hours(1)), {}),
         (counted(3), {}),
@@ -301,19 +314,22 @@ def test_keys_are_spread_only_where_a_window_fires_once(
 
 
 @pytest.mark.parametrize(
-    "kind",
+    "option",
     [
-        FIVE,
-        hopping(hours(1), every=minutes(5)),
-        assigned(start="made_at", end="made_at + interval 1 hour"),
+        {},
+        {"late": "drop"},
+        *({"panes": panes} for panes in ("discarding", "retracting")),
+        {"by": ["card", "country"]},
+        {"having": "n > 1"},
     ],
-    ids=lambda kind: kind.name,
+    ids=repr,
 )
+@pytest.mark.parametrize("kind", SPREADABLE, ids=lambda kind: kind.name)
 def test_the_operator_is_told_over_how_many_parts_to_spread(
-    payments: Stream, kind: Any
+    payments: Stream, kind: Any, option: dict[str, Any]
 ) -> None:
-    spread = payments.window("w", kind, hot_keys="spread", n="count(*)")
-    plain = payments.window("w", kind, n="count(*)")
+    spread = payments.window("w", kind, hot_keys="spread", n="count(*)", **option)
+    plain = payments.window("w", kind, n="count(*)", **option)
 
     assert window(spread).terms["spread"] > 1
     assert window(plain).terms["spread"] == 0

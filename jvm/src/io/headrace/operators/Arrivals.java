@@ -19,7 +19,7 @@ import scala.collection.Iterator;
  */
 public final class Arrivals implements Serializable {
     public static final String DEAD = "_dead";
-    private static final String ORIGIN = "_origin";
+    public static final String ORIGIN = "_origin";
     private static final long serialVersionUID = 1L;
     private static final int ABSENT = -1;
 

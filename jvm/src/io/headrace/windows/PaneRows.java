@@ -15,12 +15,18 @@ final class PaneRows {
     static final int DEAD = 2;
     static final int TALLY = 3;
 
-    /** The place of a column in a row. */
+    /** Where columns are in a row. */
+    static final int KIND = 0;
+
+    static final int START = 3;
+    static final int END = 4;
     static final int RESULT = 6;
 
-    private static final int COLUMNS = 14;
+    private static final int COLUMNS = 15;
+    private static final int PART_OF_GROUP = 2;
 
     private final byte[] key;
+    private final Integer part;
     private final List<Row> rows = new ArrayList<>();
 
     /** Why a pane fires. */
@@ -39,8 +45,10 @@ final class PaneRows {
     /** A pane's window, why it fires, and its number. */
     record Label(Bounds bounds, String place, Kind kind, long number) {}
 
-    PaneRows(byte[] key) {
-        this.key = key;
+    /** For the key of a group: its bytes, null for rows of no key, and the part of a spread one. */
+    PaneRows(Row group) {
+        this.key = group.getAs(0);
+        this.part = group.length() > PART_OF_GROUP ? group.getAs(PART_OF_GROUP) : null;
     }
 
     static StructType schema() {
@@ -58,7 +66,8 @@ final class PaneRows {
                 .add("_on_time", DataTypes.LongType)
                 .add("_in", DataTypes.LongType)
                 .add("_late", DataTypes.LongType)
-                .add("_by", DataTypes.BinaryType);
+                .add("_by", DataTypes.BinaryType)
+                .add("_part", DataTypes.IntegerType);
     }
 
     List<Row> rows() {
@@ -68,8 +77,8 @@ final class PaneRows {
     void pane(Label label, byte[] result, boolean isRetraction) {
         Object[] row = row(PANE);
         if (!label.bounds().equals(Bounds.NONE)) {
-            row[3] = label.bounds().start();
-            row[4] = label.bounds().end();
+            row[START] = label.bounds().start();
+            row[END] = label.bounds().end();
         }
         row[5] = label.place();
         row[RESULT] = result;
@@ -77,6 +86,7 @@ final class PaneRows {
         row[8] = label.number();
         row[9] = isRetraction;
         row[13] = key;
+        row[14] = part;
         rows.add(RowFactory.create(row));
     }
 
@@ -84,6 +94,7 @@ final class PaneRows {
         Object[] row = row(LATE);
         row[1] = event;
         row[2] = by;
+        row[13] = key;
         rows.add(RowFactory.create(row));
     }
 
@@ -104,7 +115,7 @@ final class PaneRows {
 
     private Object[] row(int kind) {
         Object[] row = new Object[COLUMNS];
-        row[0] = kind;
+        row[KIND] = kind;
         return row;
     }
 }

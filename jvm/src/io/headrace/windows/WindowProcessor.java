@@ -60,7 +60,7 @@ abstract class WindowProcessor extends StatefulProcessor<Row, Row, Row> {
 
     @Override
     public Iterator<Row> handleInputRows(Row key, Iterator<Row> rows, TimerValues timers) {
-        PaneRows out = new PaneRows(key.getAs(0));
+        PaneRows out = new PaneRows(key);
         if (key.isNullAt(0)) {
             setApart(rows, out);
             return CollectionConverters.asScala(out.rows().iterator());
@@ -87,7 +87,7 @@ abstract class WindowProcessor extends StatefulProcessor<Row, Row, Row> {
 
     @Override
     public Iterator<Row> handleExpiredTimer(Row key, TimerValues timers, ExpiredTimerInfo info) {
-        PaneRows out = new PaneRows(key.getAs(0));
+        PaneRows out = new PaneRows(key);
         long watermark = micros(timers.getCurrentWatermarkInMs());
         begin(watermark, out, false);
         finish(watermark, out);

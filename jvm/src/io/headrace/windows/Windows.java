@@ -84,7 +84,8 @@ public final class Windows {
                                 isTimed ? TimeMode.EventTime() : TimeMode.None(),
                                 OutputMode.Append(),
                                 Encoders.row(PaneRows.schema()));
-        Dataset<Row> whole = terms.spread() > 0 ? Parts.joined(fired, terms, aggregation) : fired;
+        Dataset<Row> whole =
+                terms.spread() > 0 ? Parts.joined(fired, terms, aggregation, parcel) : fired;
         Dataset<Row> given =
                 whole.observe(
                                 "window." + terms.name(),
