@@ -21,6 +21,7 @@ _Told = Mapping[str, Any]
 # Each name that the JVM gives, spelt out: a page of the docs belongs to each.
 _NAMED: Mapping[str, Callable[[_Told], HeadraceError]] = {
     "batch-not-deterministic": lambda t: DeliveryError("batch-not-deterministic", **t),
+    "batch-too-large": lambda t: DeliveryError("batch-too-large", **t),
     "broker-unreachable": lambda t: LogError("broker-unreachable", **t),
     "checkpoint-damaged": lambda t: DeliveryError("checkpoint-damaged", **t),
     "checkpoint-missing": lambda t: DeliveryError("checkpoint-missing", **t),
@@ -32,15 +33,24 @@ _NAMED: Mapping[str, Callable[[_Told], HeadraceError]] = {
     "offsets-changed": lambda t: DeliveryError("offsets-changed", **t),
     "output-refused": lambda t: DeliveryError("output-refused", **t),
     "output-unreachable": lambda t: DeliveryError("output-unreachable", **t),
+    "password-file-unusable": lambda t: DeliveryError("password-file-unusable", **t),
     "payload-unfit": lambda t: SchemaError("payload-unfit", **t),
     "progress-topic-narrow": lambda t: DeliveryError("progress-topic-narrow", **t),
     "registry-unreachable": lambda t: SchemaError("registry-unreachable", **t),
+    "row-refused": lambda t: DeliveryError("row-refused", **t),
     "schema-type-unsupported": lambda t: SchemaError("schema-type-unsupported", **t),
+    "sink-blocked": lambda t: DeliveryError("sink-blocked", **t),
+    "sink-forbidden": lambda t: DeliveryError("sink-forbidden", **t),
+    "sink-jars-missing": lambda t: DeliveryError("sink-jars-missing", **t),
+    "sink-mismatch": lambda t: DeliveryError("sink-mismatch", **t),
+    "sink-unreachable": lambda t: DeliveryError("sink-unreachable", **t),
+    "target-recreated": lambda t: DeliveryError("target-recreated", **t),
     "too-many-dead-letters": lambda t: DeliveryError("too-many-dead-letters", **t),
     "topic-missing": lambda t: LogError("topic-missing", **t),
     "topic-recreated": lambda t: DeliveryError("topic-recreated", **t),
     "topic-refused": lambda t: LogError("topic-refused", **t),
     "transaction-timeout": lambda t: DeliveryError("transaction-timeout", **t),
+    "versions-exhausted": lambda t: DeliveryError("versions-exhausted", **t),
     "writer-fenced": lambda t: DeliveryError("writer-fenced", **t),
 }
 

@@ -11,7 +11,8 @@ import java.util.Map;
  * @param lane which part
  * @param held whether it was in the output already
  * @param rows how many rows each sink was given
- * @param phases how long each phase took, in milliseconds
+ * @param phases how long each phase took, in milliseconds; the delivery into another sink than
+ *     Kafka has its sink's name before the phase's
  */
 record Receipt(int lane, boolean held, long[] rows, Map<String, Double> phases) {
     String toJson() {
@@ -26,6 +27,7 @@ record Receipt(int lane, boolean held, long[] rows, Map<String, Double> phases) 
         return Json.object()
                 .put("refusal", refusal.slug())
                 .put("message", refusal.getMessage())
+                .put("final", refusal.isFinal())
                 .toString();
     }
 
@@ -37,7 +39,10 @@ record Receipt(int lane, boolean held, long[] rows, Map<String, Double> phases) 
     static Receipt parse(String text) {
         JsonNode json = Json.read(text);
         if (json.has("refusal")) {
-            throw Refusal.received(json.get("refusal").asText(), json.get("message").asText());
+            throw Refusal.received(
+                    json.get("refusal").asText(),
+                    json.get("message").asText(),
+                    json.get("final").asBoolean());
         }
         JsonNode counts = json.get("rows");
         long[] rows = new long[counts.size()];
