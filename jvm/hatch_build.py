@@ -6,8 +6,8 @@ jar alone after a change in ``jvm/src``::
     python jvm/hatch_build.py
 
 The compiler is the JDK's own ``javac``. The class path is the jars PySpark carries
-and the locked jars of the Kafka connector, so the operators are checked against
-exactly the Spark and the Kafka client they will run with.
+and the locked jars of the Kafka connector and of the sinks' clients, so the operators
+are checked against exactly the Spark and the clients they will run with.
 """
 
 from __future__ import annotations
@@ -129,11 +129,11 @@ def find_javac() -> str:
 
 def class_path() -> str:
     """Give the jars that the operators are compiled against."""
-    return os.pathsep.join([str(pyspark_jars() / "*"), *map(str, kafka_jars())])
+    return os.pathsep.join([str(pyspark_jars() / "*"), *map(str, client_jars())])
 
 
-def kafka_jars() -> list[Path]:
-    """Give the locked jars of the Kafka connector, fetched if they are not there.
+def client_jars() -> list[Path]:
+    """Give the locked jars of Kafka's and Redis' clients, fetched if need be.
 
     Raises:
         JarBuildError: They could not be had; the message says why.
@@ -146,7 +146,7 @@ def kafka_jars() -> list[Path]:
     finally:
         del sys.path[0]
     try:
-        return fetch("spark-kafka")
+        return fetch("spark-kafka", "redis-client")
     except HeadraceError as error:
         raise JarBuildError(str(error)) from error
 

@@ -57,6 +57,8 @@ FILES = {
     "kafka-tools": [f"org.apache.kafka:kafka-tools:{KAFKA}"],
     "registry": ["io.apicurio:apicurio-registry-app:3.0.9:all@tar.gz"],
     "redis": ["com.github.codemonstur:embedded-redis:1.4.4"],
+    # Its JSON and pooling parts, which need further jars, are not used.
+    "redis-client": ["redis.clients:jedis:8.0.2"],
     "spark-kafka": [
         "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
         "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",

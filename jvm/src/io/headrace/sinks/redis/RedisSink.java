@@ -1,0 +1,144 @@
+package io.headrace.sinks.redis;
+
+import io.headrace.delivery.LedgerRecord;
+import io.headrace.delivery.Refusal;
+import io.headrace.delivery.SinkLane;
+import io.headrace.delivery.SinkTerms;
+import io.headrace.sinks.Patience;
+import java.io.Serializable;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import redis.clients.jedis.Protocol;
+
+/** Redis as a sink: a hash or a JSON text for each key. */
+public final class RedisSink implements Serializable {
+    private static final long serialVersionUID = 1L;
+
+    private static final int OLDEST = 5;
+    private static final String RECORD = ".record";
+
+    private final RedisTerms terms;
+
+    public RedisSink(SinkTerms terms) {
+        this.terms = new RedisTerms(terms);
+    }
+
+    /** Refuses a server on which rows or the ledger would not be safe. */
+    public void prepare() {
+        Map<String, String> found = info();
+        if (found.getOrDefault("cluster_enabled", "0").equals("1")) {
+            throw unfit(
+                    "is a Redis Cluster",
+                    "it spreads keys over servers, and a script cannot reach rows and ledger on "
+                            + "different ones.",
+                    "name a single server, or a primary with replicas.");
+        }
+        if (found.getOrDefault("role", "master").equals("slave")) {
+            throw unfit("is a replica", "it takes no writes.", "name its primary.");
+        }
+        String version = found.getOrDefault("redis_version", "0");
+        if (Integer.parseInt(version.split("\\.")[0]) < OLDEST) {
+            throw unfit(
+                    "is Redis " + version,
+                    "its scripts cannot be relied on when it fails over.",
+                    "use Redis " + OLDEST + " or newer.");
+        }
+        String policy = found.getOrDefault("maxmemory_policy", "noeviction");
+        if (!found.getOrDefault("maxmemory", "0").equals("0") && policy.startsWith("allkeys")) {
+            throw unfit(
+                    "drops keys when it is full",
+                    "its maxmemory-policy is " + policy + ": rows would vanish unseen, and the "
+                            + "ledger with them.",
+                    "set the policy to noeviction, or to one of volatile-* with a ttl.");
+        }
+    }
+
+    /** Nothing: Redis has no names for what can be made anew, and loses the ledger with the rows. */
+    public Map<String, String> targets() {
+        return Map.of();
+    }
+
+    /** The last records of all lanes that ever were. */
+    public Map<Integer, LedgerRecord> ledgers() {
+        Map<Integer, LedgerRecord> found = new TreeMap<>();
+        try (RedisLink link = link()) {
+            List<?> fields = (List<?>) link.command(Protocol.Command.HGETALL, terms.ledger());
+            for (int at = 0; at < fields.size(); at += 2) {
+                String field = text(fields.get(at));
+                if (field.endsWith(RECORD)) {
+                    String lane = field.substring(0, field.length() - RECORD.length());
+                    byte[] record = (byte[]) fields.get(at + 1);
+                    found.put(Integer.parseInt(lane), LedgerRecord.parse(record));
+                }
+            }
+        }
+        return found;
+    }
+
+    /** Puts other records in the place of all. */
+    public void exchange(Map<Integer, LedgerRecord> seen, Map<Integer, LedgerRecord> next) {
+        List<byte[]> arguments = new ArrayList<>();
+        arguments.add(bytes(Integer.toString(seen.size())));
+        for (Map<Integer, LedgerRecord> records : List.of(seen, next)) {
+            records.forEach(
+                    (lane, record) -> {
+                        arguments.add(bytes(Integer.toString(lane)));
+                        arguments.add(record.toBytes());
+                    });
+        }
+        try (RedisLink link = link()) {
+            List<?> answer = link.run(Script.EXCHANGE, List.of(terms.ledger()), arguments);
+            if ((Long) answer.get(0) != 1L) {
+                throw Refusal.of(
+                        "writer-fenced",
+                        "the ledger of sink \"" + terms.sink() + "\" has changed meanwhile",
+                        "another driver writes into the sink.",
+                        "find the other driver; stop it before you start this one again.");
+            }
+        }
+    }
+
+    /** Opens a lane, in a task. */
+    public SinkLane lane(int number) {
+        return new RedisLane(terms, number);
+    }
+
+    private RedisLink link() {
+        return new RedisLink(terms, Patience.AT_START);
+    }
+
+    private Map<String, String> info() {
+        Map<String, String> found = new HashMap<>();
+        try (RedisLink link = link()) {
+            String told = text(link.command(Protocol.Command.INFO));
+            for (String line : told.split("\r?\n")) {
+                int colon = line.indexOf(':');
+                if (colon > 0) {
+                    found.put(line.substring(0, colon), line.substring(colon + 1));
+                }
+            }
+        }
+        return found;
+    }
+
+    private Refusal unfit(String what, String why, String hint) {
+        return Refusal.of(
+                "sink-mismatch",
+                "sink \"" + terms.sink() + "\" cannot write to " + terms.address()
+                        + ", which " + what,
+                why,
+                hint);
+    }
+
+    private static String text(Object bytes) {
+        return new String((byte[]) bytes, StandardCharsets.UTF_8);
+    }
+
+    private static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+}
