@@ -5,6 +5,7 @@ import io.headrace.delivery.Refusal;
 import io.headrace.delivery.SinkLane;
 import io.headrace.delivery.SinkTerms;
 import io.headrace.sinks.Patience;
+import io.headrace.sinks.Records;
 import java.io.Serializable;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -64,35 +65,22 @@ public final class RedisSink implements Serializable {
 
     /** The last records of all lanes that ever were. */
     public Map<Integer, LedgerRecord> ledgers() {
-        Map<Integer, LedgerRecord> found = new TreeMap<>();
         try (RedisLink link = link()) {
-            List<?> fields = (List<?>) link.command(Protocol.Command.HGETALL, terms.ledger());
-            for (int at = 0; at < fields.size(); at += 2) {
-                String field = text(fields.get(at));
-                if (field.endsWith(RECORD)) {
-                    String lane = field.substring(0, field.length() - RECORD.length());
-                    byte[] record = (byte[]) fields.get(at + 1);
-                    found.put(Integer.parseInt(lane), LedgerRecord.parse(record));
-                }
-            }
+            return parsed(records(link));
         }
-        return found;
     }
 
     /** Puts other records in the place of all. */
     public void exchange(Map<Integer, LedgerRecord> seen, Map<Integer, LedgerRecord> next) {
-        List<byte[]> arguments = new ArrayList<>();
-        arguments.add(bytes(Integer.toString(seen.size())));
-        for (Map<Integer, LedgerRecord> records : List.of(seen, next)) {
-            records.forEach(
-                    (lane, record) -> {
-                        arguments.add(bytes(Integer.toString(lane)));
-                        arguments.add(record.toBytes());
-                    });
-        }
         try (RedisLink link = link()) {
-            List<?> answer = link.run(Script.EXCHANGE, List.of(terms.ledger()), arguments);
-            if ((Long) answer.get(0) != 1L) {
+            // The script compares bytes, and one record can be written in several ways.
+            Map<Integer, byte[]> held = records(link);
+            List<byte[]> arguments = new ArrayList<>();
+            arguments.add(bytes(held.size()));
+            held.forEach((lane, record) -> add(arguments, lane, record));
+            next.forEach((lane, record) -> add(arguments, lane, record.toBytes()));
+            boolean isSame = Records.json(seen).equals(Records.json(parsed(held)));
+            if (!isSame || !isDone(link.run(Script.EXCHANGE, ledger(), arguments))) {
                 throw Refusal.of(
                         "writer-fenced",
                         "the ledger of sink \"" + terms.sink() + "\" has changed meanwhile",
@@ -105,6 +93,38 @@ public final class RedisSink implements Serializable {
     /** Opens a lane, in a task. */
     public SinkLane lane(int number) {
         return new RedisLane(terms, number);
+    }
+
+    private Map<Integer, byte[]> records(RedisLink link) {
+        Map<Integer, byte[]> found = new TreeMap<>();
+        List<?> fields = (List<?>) link.command(Protocol.Command.HGETALL, terms.ledger());
+        for (int at = 0; at < fields.size(); at += 2) {
+            String field = text(fields.get(at));
+            if (field.endsWith(RECORD)) {
+                String lane = field.substring(0, field.length() - RECORD.length());
+                found.put(Integer.parseInt(lane), (byte[]) fields.get(at + 1));
+            }
+        }
+        return found;
+    }
+
+    private static Map<Integer, LedgerRecord> parsed(Map<Integer, byte[]> records) {
+        Map<Integer, LedgerRecord> found = new TreeMap<>();
+        records.forEach((lane, text) -> found.put(lane, LedgerRecord.parse(text)));
+        return found;
+    }
+
+    private static void add(List<byte[]> arguments, int lane, byte[] record) {
+        arguments.add(bytes(lane));
+        arguments.add(record);
+    }
+
+    private static boolean isDone(List<?> answer) {
+        return (Long) answer.get(0) == 1L;
+    }
+
+    private List<byte[]> ledger() {
+        return List.of(terms.ledger());
     }
 
     private RedisLink link() {
@@ -138,7 +158,7 @@ public final class RedisSink implements Serializable {
         return new String((byte[]) bytes, StandardCharsets.UTF_8);
     }
 
-    private static byte[] bytes(String text) {
-        return text.getBytes(StandardCharsets.UTF_8);
+    private static byte[] bytes(int number) {
+        return Integer.toString(number).getBytes(StandardCharsets.US_ASCII);
     }
 }
