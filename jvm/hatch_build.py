@@ -129,11 +129,11 @@ def find_javac() -> str:
 
 def class_path() -> str:
     """Give the jars that the operators are compiled against."""
-    return os.pathsep.join([str(pyspark_jars() / "*"), *map(str, client_jars())])
+    return os.pathsep.join([str(pyspark_jars() / "*"), *map(str, locked_jars())])
 
 
-def client_jars() -> list[Path]:
-    """Give the locked jars of Kafka's and Redis' clients, fetched if need be.
+def locked_jars() -> list[Path]:
+    """Give the locked jars of connector and sinks, fetched if they are not there.
 
     Raises:
         JarBuildError: They could not be had; the message says why.
@@ -141,12 +141,12 @@ def client_jars() -> list[Path]:
     # The tree that is being built knows its own lock. It need not be installed yet.
     sys.path.insert(0, str(SOURCES.parent.parent / "src"))
     try:
-        from headrace.artifacts import fetch  # noqa: PLC0415
+        from headrace.artifacts import fetch, spark_groups  # noqa: PLC0415
         from headrace.errors import HeadraceError  # noqa: PLC0415
     finally:
         del sys.path[0]
     try:
-        return fetch("spark-kafka", "redis-client")
+        return fetch(*spark_groups())
     except HeadraceError as error:
         raise JarBuildError(str(error)) from error
 

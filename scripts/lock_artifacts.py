@@ -19,6 +19,8 @@ from headrace.artifacts.mirrors import remote_repository
 
 KAFKA = "4.3.1"
 DEBEZIUM = "3.6.1.Final"
+JEDIS = "8.0.2"
+POSTGRES_JDBC = "42.7.11"
 LOG4J = "2.25.4"
 POSTGRES = "io.zonky.test.postgres:embedded-postgres-binaries"
 POSTGRES_VERSION = "18.6.0"
@@ -57,8 +59,6 @@ FILES = {
     "kafka-tools": [f"org.apache.kafka:kafka-tools:{KAFKA}"],
     "registry": ["io.apicurio:apicurio-registry-app:3.0.9:all@tar.gz"],
     "redis": ["com.github.codemonstur:embedded-redis:1.4.4"],
-    # Its JSON and pooling parts, which need further jars, are not used.
-    "redis-client": ["redis.clients:jedis:8.0.2"],
     "spark-kafka": [
         "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
         "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
@@ -67,6 +67,10 @@ FILES = {
         # The only one of the formats that PySpark does not carry.
         "com.google.protobuf:protobuf-java:4.36.2",
     ],
+    # What the executors write to PostgreSQL with.
+    "spark-postgres": [f"org.postgresql:postgresql:{POSTGRES_JDBC}"],
+    # Its parts that need further jars, for JSON and pooling, are not used.
+    "spark-redis": [f"redis.clients:jedis:{JEDIS}"],
 } | {
     f"postgres-{system}-{machine}": [
         f"{POSTGRES}-{system}-{machine.replace('arm64', 'arm64v8')}:{POSTGRES_VERSION}"

@@ -3,7 +3,7 @@ package io.headrace.sinks.opensearch;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.headrace.delivery.Refusal;
-import io.headrace.sinks.Patience;
+import io.headrace.sinks.ServerCalls;
 import java.time.Duration;
 import java.util.Iterator;
 import java.util.Map;
@@ -27,14 +27,16 @@ final class Index {
 
     private final OpenSearchTerms terms;
     private final Client client;
-    private final Patience patience;
+    private final ServerCalls calls;
     private final String alias;
+    private final ObjectNode mapping;
 
-    Index(OpenSearchTerms terms, Client client, Patience patience) {
+    Index(OpenSearchTerms terms, Client client, ServerCalls calls) {
         this.terms = terms;
         this.client = client;
-        this.patience = patience;
+        this.calls = calls;
         this.alias = terms.alias();
+        this.mapping = Columns.mapping(terms);
     }
 
     /**
@@ -112,7 +114,7 @@ final class Index {
                 .put("index.number_of_shards", 1)
                 .put("index.auto_expand_replicas", "0-1")
                 .put(GC_DELETES, DELETES_REMEMBERED.toSeconds() + "s");
-        content.set("mappings", terms.mappings());
+        content.set("mappings", mapping);
         return content;
     }
 
@@ -121,7 +123,7 @@ final class Index {
                 first(taken(ask("GET", "/" + alias + "/_mapping", null), "has no mapping"))
                         .path("mappings");
         ObjectNode missing = Json.object();
-        Mapping.compare(terms.mappings(), found, missing)
+        Mapping.compare(mapping, found, missing)
                 .ifPresent(
                         difference -> {
                             throw unfit(
@@ -161,7 +163,7 @@ final class Index {
     }
 
     private Answer ask(String method, String path, JsonNode body) {
-        return patience.until(() -> client.ask(method, path, body));
+        return calls.until(() -> client.ask(method, path, body));
     }
 
     private static JsonNode first(JsonNode byIndex) {

@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.headrace.delivery.LedgerRecord;
 import io.headrace.delivery.Refusal;
-import io.headrace.sinks.Patience;
+import io.headrace.sinks.ServerCalls;
 import io.headrace.sinks.Records;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
@@ -35,13 +35,13 @@ final class Ledger {
 
     private final OpenSearchTerms terms;
     private final Client client;
-    private final Patience patience;
+    private final ServerCalls calls;
     private final String path;
 
-    Ledger(OpenSearchTerms terms, Client client, Patience patience) {
+    Ledger(OpenSearchTerms terms, Client client, ServerCalls calls) {
         this.terms = terms;
         this.client = client;
-        this.patience = patience;
+        this.calls = calls;
         this.path = URLEncoder.encode(terms.ledger(), StandardCharsets.UTF_8);
     }
 
@@ -51,7 +51,7 @@ final class Ledger {
         wanted.putObject("settings").put("number_of_shards", 1).put("auto_expand_replicas", "0-1");
         // The records are read by their id alone.
         wanted.putObject("mappings").put("dynamic", false);
-        Answer made = patience.until(() -> client.ask("PUT", "/" + INDEX, wanted));
+        Answer made = calls.until(() -> client.ask("PUT", "/" + INDEX, wanted));
         if (!made.isFine() && !made.type().equals("resource_already_exists_exception")) {
             throw refused(made);
         }
@@ -97,7 +97,7 @@ final class Ledger {
     }
 
     Map<Integer, LedgerRecord> records() {
-        return records(patience.until(this::read).document());
+        return records(calls.until(this::read).document());
     }
 
     /** Puts other records in the place of all, and leaves no lane an owner. */
@@ -142,7 +142,7 @@ final class Ledger {
     private ObjectNode changed(Predicate<ObjectNode> change) {
         for (int attempt = 0; attempt < COLLISIONS; attempt++) {
             ObjectNode written =
-                    patience.until(
+                    calls.until(
                             () -> {
                                 Seen seen = read();
                                 boolean isDone =

@@ -1,18 +1,22 @@
 package io.headrace.sinks.opensearch;
 
+import io.headrace.delivery.Failpoint;
 import io.headrace.delivery.LedgerRecord;
 import io.headrace.delivery.OutgoingRow;
 import io.headrace.delivery.SinkLane;
-import io.headrace.sinks.Patience;
+import io.headrace.sinks.ServerCalls;
+import java.util.Optional;
 import java.util.UUID;
 
 /** One lane of an OpenSearch sink. */
 final class OpenSearchLane implements SinkLane {
+    private static final String SYSTEM = "opensearch";
+
     private final OpenSearchTerms terms;
     private final int number;
     private final String token = UUID.randomUUID().toString();
     private final Client client;
-    private final Patience patience;
+    private final ServerCalls calls;
     private final Ledger ledger;
     private Bulk bulk;
 
@@ -20,10 +24,15 @@ final class OpenSearchLane implements SinkLane {
         this.terms = terms;
         this.number = number;
         this.client = new Client(terms);
-        this.patience =
-                new Patience(terms.sink(), terms.address().toString(), Patience.IN_LANE);
-        this.ledger = new Ledger(terms, client, patience);
+        this.calls =
+                new ServerCalls(terms.sink(), terms.address().toString(), ServerCalls.IN_LANE);
+        this.ledger = new Ledger(terms, client, calls);
         this.bulk = new Bulk(terms);
+    }
+
+    @Override
+    public Optional<LedgerRecord> glance() {
+        return Optional.ofNullable(ledger.records().get(number));
     }
 
     @Override
@@ -44,7 +53,10 @@ final class OpenSearchLane implements SinkLane {
         if (!bulk.isEmpty()) {
             send();
         }
+        Failpoint.reach(SYSTEM, "rows-flushed");
+        Failpoint.reachDuring(SYSTEM, "commit-in-doubt");
         ledger.commit(number, token, record);
+        Failpoint.reach(SYSTEM, "record-sent");
     }
 
     @Override
@@ -55,7 +67,7 @@ final class OpenSearchLane implements SinkLane {
     private void send() {
         Bulk full = bulk;
         bulk = new Bulk(terms);
-        patience.until(
+        calls.until(
                 () -> {
                     // What a writer sends that was fenced is older than what is there, and not
                     // taken. Only what was deleted could come back, once OpenSearch has forgotten

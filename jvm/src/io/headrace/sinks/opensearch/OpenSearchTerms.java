@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.headrace.delivery.SinkTerms;
 import io.headrace.sinks.ServerAddress;
 import java.io.Serializable;
+import java.util.Set;
 
 /** What an OpenSearch sink was told, read by name. */
 final class OpenSearchTerms implements Serializable {
@@ -28,9 +29,15 @@ final class OpenSearchTerms implements Serializable {
         return terms.settings().get("index");
     }
 
-    /** The mapping of the rows' columns. */
-    JsonNode mappings() {
-        return Json.read(terms.settings().get("mappings"));
+    /** The columns of the rows, as Spark writes a schema. */
+    JsonNode columns() {
+        return Json.read(terms.settings().get("columns"));
+    }
+
+    /** The columns whose words can be searched for. */
+    Set<String> fullText() {
+        String named = terms.settings().getOrDefault("full_text", "");
+        return named.isEmpty() ? Set.of() : Set.of(named.split(","));
     }
 
     /** The id of the sink's document among the ledgers. */

@@ -1,14 +1,17 @@
 package io.headrace.sinks.redis;
 
+import io.headrace.delivery.Failpoint;
 import io.headrace.delivery.LedgerRecord;
 import io.headrace.delivery.OutgoingRow;
 import io.headrace.delivery.Refusal;
 import io.headrace.delivery.SinkLane;
-import io.headrace.sinks.Patience;
+import io.headrace.sinks.ServerCalls;
 import java.nio.charset.StandardCharsets;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
+import redis.clients.jedis.Protocol;
 
 /**
  * One lane of a Redis sink.
@@ -17,6 +20,8 @@ import java.util.UUID;
  * lane. A batch that was written in part and comes again sets the same keys to the same rows.
  */
 final class RedisLane implements SinkLane {
+    private static final String SYSTEM = "redis";
+
     /**
      * How much is gathered before it is sent. Up to here each key is written once in a batch;
      * beyond, a repeated batch may show a key as it was within the batch before it ends.
@@ -33,8 +38,14 @@ final class RedisLane implements SinkLane {
     RedisLane(RedisTerms terms, int number) {
         this.terms = terms;
         this.lane = ascii(Integer.toString(number));
-        this.link = new RedisLink(terms, Patience.IN_LANE);
+        this.link = new RedisLink(terms, ServerCalls.IN_LANE);
         this.changes = new Changes(terms);
+    }
+
+    @Override
+    public Optional<LedgerRecord> glance() {
+        Object found = link.command(Protocol.Command.HGET, terms.ledger(), recordField());
+        return Optional.ofNullable((byte[]) found).map(LedgerRecord::parse);
     }
 
     @Override
@@ -56,8 +67,11 @@ final class RedisLane implements SinkLane {
     @Override
     public void commit(LedgerRecord record) {
         send();
+        Failpoint.reach(SYSTEM, "rows-flushed");
         List<byte[]> arguments = List.of(lane, token, record.toBytes());
+        Failpoint.reachDuring(SYSTEM, "commit-in-doubt");
         requireOwned(link.run(Script.COMMIT, List.of(terms.ledger()), arguments));
+        Failpoint.reach(SYSTEM, "record-sent");
     }
 
     @Override
@@ -72,6 +86,10 @@ final class RedisLane implements SinkLane {
                 () -> rows.hasNext() ? Chunk.of(rows, terms, lane, token) : null,
                 this::requireOwned);
         changes.clear();
+    }
+
+    private byte[] recordField() {
+        return ascii(new String(lane, StandardCharsets.US_ASCII) + ".record");
     }
 
     private void requireOwned(List<?> answer) {

@@ -2,7 +2,7 @@ package io.headrace.sinks.redis;
 
 import io.headrace.delivery.Refusal;
 import io.headrace.sinks.Away;
-import io.headrace.sinks.Patience;
+import io.headrace.sinks.ServerCalls;
 import io.headrace.sinks.ServerAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -45,13 +45,13 @@ final class RedisLink implements AutoCloseable {
 
     private final RedisTerms terms;
     private final ServerAddress address;
-    private final Patience patience;
+    private final ServerCalls calls;
     private Connection connection;
 
     RedisLink(RedisTerms terms, Duration longest) {
         this.terms = terms;
         this.address = terms.address();
-        this.patience = new Patience(terms.sink(), address.toString(), longest);
+        this.calls = new ServerCalls(terms.sink(), address.toString(), longest);
     }
 
     /** Runs a command and gives its answer. */
@@ -131,7 +131,7 @@ final class RedisLink implements AutoCloseable {
 
     /** Calls until Redis answers; what is then on its way on a failed connection is given up. */
     private <T> T answered(Supplier<T> call) {
-        return patience.until(
+        return calls.until(
                 () -> {
                     boolean isAnswered = false;
                     try {

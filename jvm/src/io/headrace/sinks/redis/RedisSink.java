@@ -2,21 +2,22 @@ package io.headrace.sinks.redis;
 
 import io.headrace.delivery.LedgerRecord;
 import io.headrace.delivery.Refusal;
+import io.headrace.delivery.RowSink;
 import io.headrace.delivery.SinkLane;
 import io.headrace.delivery.SinkTerms;
-import io.headrace.sinks.Patience;
+import io.headrace.sinks.ServerCalls;
 import io.headrace.sinks.Records;
-import java.io.Serializable;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import redis.clients.jedis.Protocol;
 
 /** Redis as a sink: a hash or a JSON text for each key. */
-public final class RedisSink implements Serializable {
+public final class RedisSink implements RowSink {
     private static final long serialVersionUID = 1L;
 
     private static final int OLDEST = 5;
@@ -24,11 +25,19 @@ public final class RedisSink implements Serializable {
 
     private final RedisTerms terms;
 
+    /**
+     * Opens nothing.
+     *
+     * @throws NoClassDefFoundError if Redis' client is not on the class path, now and not in the
+     *     first batch
+     */
     public RedisSink(SinkTerms terms) {
         this.terms = new RedisTerms(terms);
+        Objects.requireNonNull(Protocol.Command.EVALSHA);
     }
 
     /** Refuses a server on which rows or the ledger would not be safe. */
+    @Override
     public void prepare() {
         Map<String, String> found = info();
         if (found.getOrDefault("cluster_enabled", "0").equals("1")) {
@@ -58,19 +67,20 @@ public final class RedisSink implements Serializable {
         }
     }
 
-    /** Nothing: Redis has no names for what can be made anew, and loses the ledger with the rows. */
+    /** Nothing: keys have no id, and a server that loses them loses the ledger as well. */
+    @Override
     public Map<String, String> targets() {
         return Map.of();
     }
 
-    /** The last records of all lanes that ever were. */
+    @Override
     public Map<Integer, LedgerRecord> ledgers() {
         try (RedisLink link = link()) {
             return parsed(records(link));
         }
     }
 
-    /** Puts other records in the place of all. */
+    @Override
     public void exchange(Map<Integer, LedgerRecord> seen, Map<Integer, LedgerRecord> next) {
         try (RedisLink link = link()) {
             // The script compares bytes, and one record can be written in several ways.
@@ -90,9 +100,15 @@ public final class RedisSink implements Serializable {
         }
     }
 
-    /** Opens a lane, in a task. */
+    @Override
     public SinkLane lane(int number) {
         return new RedisLane(terms, number);
+    }
+
+    /** A repeated batch sets the same keys to the same rows; there is nothing to compare. */
+    @Override
+    public boolean isVersioned() {
+        return false;
     }
 
     private Map<Integer, byte[]> records(RedisLink link) {
@@ -128,7 +144,7 @@ public final class RedisSink implements Serializable {
     }
 
     private RedisLink link() {
-        return new RedisLink(terms, Patience.AT_START);
+        return new RedisLink(terms, ServerCalls.AT_START);
     }
 
     private Map<String, String> info() {

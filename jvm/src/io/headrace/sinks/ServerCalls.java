@@ -7,7 +7,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
 /** Repeats what a server could not answer, for a while and at growing intervals. */
-public final class Patience {
+public final class ServerCalls {
     /** Before the query starts: a wrong address should be said soon. */
     public static final Duration AT_START = Duration.ofSeconds(5);
 
@@ -32,7 +32,7 @@ public final class Patience {
      * @param server its server's address, without secrets
      * @param longest how long to go on after the first failure
      */
-    public Patience(String sink, String server, Duration longest) {
+    public ServerCalls(String sink, String server, Duration longest) {
         this.sink = sink;
         this.server = server;
         this.longest = longest;
@@ -75,11 +75,6 @@ public final class Patience {
         }
     }
 
-    /** The server as it is named in errors. */
-    public String server() {
-        return server;
-    }
-
     private static boolean isInterruptedIn(long pause) {
         // Lanes that failed together should not come back together.
         LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(pause / 2, pause));
@@ -91,7 +86,7 @@ public final class Patience {
                 away,
                 "sink-unreachable",
                 "sink \"" + sink + "\" cannot be reached at " + server,
-                away.getMessage() + "; it was tried for " + longest.toSeconds() + " s.",
+                away.getMessage() + ".",
                 "see to the server, then start the pipeline again: the batch is repeated, and "
                         + "ends the same whatever part of it was written.");
     }
