@@ -25,7 +25,7 @@ final class OpenSearchLane implements SinkLane {
         this.number = number;
         this.client = new Client(terms);
         this.calls =
-                new ServerCalls(terms.sink(), terms.address().toString(), ServerCalls.IN_LANE);
+                new ServerCalls(terms.sink(), terms.address().toString(), terms.lanePatience());
         this.ledger = new Ledger(terms, client, calls);
         this.bulk = new Bulk(terms);
     }

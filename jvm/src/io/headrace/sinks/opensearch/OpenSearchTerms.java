@@ -3,7 +3,9 @@ package io.headrace.sinks.opensearch;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.headrace.delivery.SinkTerms;
 import io.headrace.sinks.ServerAddress;
+import io.headrace.sinks.ServerCalls;
 import java.io.Serializable;
+import java.time.Duration;
 import java.util.Set;
 
 /** What an OpenSearch sink was told, read by name. */
@@ -18,6 +20,12 @@ final class OpenSearchTerms implements Serializable {
 
     String sink() {
         return terms.name();
+    }
+
+    /** How long a lane goes on calling a server that is away. */
+    Duration lanePatience() {
+        String given = terms.settings().get("lane_patience_ms");
+        return given == null ? ServerCalls.IN_LANE : Duration.ofMillis(Long.parseLong(given));
     }
 
     ServerAddress address() {

@@ -5,7 +5,6 @@ import io.headrace.delivery.LedgerRecord;
 import io.headrace.delivery.OutgoingRow;
 import io.headrace.delivery.Refusal;
 import io.headrace.delivery.SinkLane;
-import io.headrace.sinks.ServerCalls;
 import java.nio.charset.StandardCharsets;
 import java.util.Iterator;
 import java.util.List;
@@ -38,7 +37,7 @@ final class RedisLane implements SinkLane {
     RedisLane(RedisTerms terms, int number) {
         this.terms = terms;
         this.lane = ascii(Integer.toString(number));
-        this.link = new RedisLink(terms, ServerCalls.IN_LANE);
+        this.link = new RedisLink(terms, terms.lanePatience());
         this.changes = new Changes(terms);
     }
 

@@ -12,6 +12,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.regex.Pattern;
 import redis.clients.jedis.ClientSetInfoConfig;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.DefaultJedisClientConfig;
@@ -36,12 +37,12 @@ final class RedisLink implements AutoCloseable {
 
     /**
      * What a server answers that may do it later: it loads its data, is not the primary yet, is
-     * full, or has dropped our scripts, which are loaded with each new connection.
+     * full, or has dropped our scripts, which are loaded with each new connection. What a command
+     * within a script was told stands behind a colon.
      */
-    private static final List<String> LATER =
-            List.of(
-                    "LOADING", "READONLY", "MASTERDOWN", "BUSY", "OOM", "MISCONF", "NOREPLICAS",
-                    "NOSCRIPT");
+    private static final Pattern LATER =
+            Pattern.compile(
+                    "(^|: -?)(LOADING|READONLY|MASTERDOWN|BUSY|OOM|MISCONF|NOREPLICAS|NOSCRIPT)\\b");
 
     private final RedisTerms terms;
     private final ServerAddress address;
@@ -184,7 +185,7 @@ final class RedisLink implements AutoCloseable {
 
     private RuntimeException judged(JedisDataException said) {
         String text = String.valueOf(said.getMessage());
-        if (LATER.stream().anyMatch(text::startsWith)) {
+        if (LATER.matcher(text).find()) {
             return new Away("Redis says: " + text, said);
         }
         return Refusal.of(

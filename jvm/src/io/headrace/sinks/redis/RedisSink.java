@@ -13,6 +13,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
 import redis.clients.jedis.Protocol;
 
@@ -22,6 +23,8 @@ public final class RedisSink implements RowSink {
 
     private static final int OLDEST = 5;
     private static final String RECORD = ".record";
+    private static final Set<String> ORDERED =
+            Set.of("byte", "short", "integer", "long", "timestamp", "date");
 
     private final RedisTerms terms;
 
@@ -39,6 +42,7 @@ public final class RedisSink implements RowSink {
     /** Refuses a server on which rows or the ledger would not be safe. */
     @Override
     public void prepare() {
+        requireOrderedVersion();
         Map<String, String> found = info();
         if (found.getOrDefault("cluster_enabled", "0").equals("1")) {
             throw unfit(
@@ -64,6 +68,19 @@ public final class RedisSink implements RowSink {
                     "its maxmemory-policy is " + policy + ": rows would vanish unseen, and the "
                             + "ledger with them.",
                     "set the policy to noeviction, or to one of volatile-* with a ttl.");
+        }
+    }
+
+    /** The type of a column may have been known to Spark alone until now. */
+    private void requireOrderedVersion() {
+        String type = terms.versionType();
+        if (type != null && !ORDERED.contains(type)) {
+            throw Refusal.of(
+                    "sink-mismatch",
+                    "\"" + terms.version() + "\" of type " + type + " cannot be a version",
+                    "Redis compares versions as texts, which orders whole numbers, times and days "
+                            + "alone.",
+                    "use the time of the event, or a number that counts its changes.");
         }
     }
 

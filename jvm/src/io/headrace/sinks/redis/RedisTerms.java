@@ -1,9 +1,15 @@
 package io.headrace.sinks.redis;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.headrace.delivery.SinkTerms;
 import io.headrace.sinks.ServerAddress;
+import io.headrace.sinks.ServerCalls;
+import java.io.IOException;
 import java.io.Serializable;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 
 /** What a Redis sink was told, read by name. */
 final class RedisTerms implements Serializable {
@@ -17,6 +23,12 @@ final class RedisTerms implements Serializable {
 
     String sink() {
         return terms.name();
+    }
+
+    /** How long a lane goes on calling a server that is away. */
+    Duration lanePatience() {
+        String given = terms.settings().get("lane_patience_ms");
+        return given == null ? ServerCalls.IN_LANE : Duration.ofMillis(Long.parseLong(given));
     }
 
     ServerAddress address() {
@@ -40,6 +52,26 @@ final class RedisTerms implements Serializable {
     /** The column that older rows are told by, or null. */
     String version() {
         return terms.settings().get("version");
+    }
+
+    /** The type of that column as Spark names it, or null. */
+    String versionType() {
+        for (JsonNode field : columns()) {
+            if (field.get("name").asText().equals(version())) {
+                return field.get("type").isTextual()
+                        ? field.get("type").asText()
+                        : field.get("type").get("type").asText();
+            }
+        }
+        return null;
+    }
+
+    private JsonNode columns() {
+        try {
+            return new ObjectMapper().readTree(terms.settings().get("columns")).get("fields");
+        } catch (IOException problem) {
+            throw new UncheckedIOException(problem);
+        }
     }
 
     byte[] ledger() {
