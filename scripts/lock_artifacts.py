@@ -19,6 +19,7 @@ from headrace.artifacts.mirrors import remote_repository
 
 KAFKA = "4.3.1"
 DEBEZIUM = "3.6.1.Final"
+JEDIS = "8.0.2"
 POSTGRES_JDBC = "42.7.11"
 LOG4J = "2.25.4"
 POSTGRES = "io.zonky.test.postgres:embedded-postgres-binaries"
@@ -68,6 +69,8 @@ FILES = {
     ],
     # What the executors write to PostgreSQL with.
     "spark-postgres": [f"org.postgresql:postgresql:{POSTGRES_JDBC}"],
+    # Its parts that need further jars, for JSON and pooling, are not used.
+    "spark-redis": [f"redis.clients:jedis:{JEDIS}"],
 } | {
     f"postgres-{system}-{machine}": [
         f"{POSTGRES}-{system}-{machine.replace('arm64', 'arm64v8')}:{POSTGRES_VERSION}"

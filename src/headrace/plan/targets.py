@@ -10,7 +10,7 @@ from headrace.plan.steps import Output, Read, walk
 from headrace.schema.keys import derived_key, why_no_key
 from headrace.schema.names import OUR_TOPICS
 from headrace.schema.types import Record, Unknown
-from headrace.sinks import KafkaSink
+from headrace.sinks import KafkaSink, OpenSearchSink, RedisSink
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -34,12 +34,16 @@ def require_target(
             [target-shared] another output writes there;
             [topic-reserved] the topic is that of the dead letters;
             [topic-read-and-written] the pipeline would read what it writes;
-            [topic-shared] another output writes there, and is not alike.
+            [topic-shared] another output writes there, and is not alike;
+            [types-differ], [version-type-unsupported] a column that the sink uses
+            has another type.
     """
     _require_key(new)
     _require_delivery(new)
     sink = new.sink
     if not isinstance(sink, KafkaSink):
+        if isinstance(sink, OpenSearchSink | RedisSink):
+            sink.require_columns(new.step.columns, new.where)
         _require_own_target(new, others)
         return
     if sink.topic == dead_letters:

@@ -27,7 +27,8 @@ enum LedgerKind {
     SINK {
         @Override
         String missing() {
-            return "the sink's ledger was deleted, or the output has another name than before.";
+            return "the sink's ledger was deleted, its server has lost its data, or the output "
+                    + "has another name than before.";
         }
 
         @Override

@@ -1,6 +1,8 @@
 package io.headrace.delivery;
 
 import io.headrace.postgres.PostgresSink;
+import io.headrace.sinks.opensearch.OpenSearchSink;
+import io.headrace.sinks.redis.RedisSink;
 
 /** The systems that can be written to beside Kafka, by their names. */
 final class SinkSystems {
@@ -19,7 +21,9 @@ final class SinkSystems {
         try {
             // Each branch loads its classes alone, as those of others may not be there.
             return switch (terms.system()) {
+                case "opensearch" -> new RowSinkJob(options, place, new OpenSearchSink(terms));
                 case "postgres" -> new RowSinkJob(options, place, new PostgresSink(terms));
+                case "redis" -> new RowSinkJob(options, place, new RedisSink(terms));
                 default -> throw new IllegalArgumentException("no system " + terms.system());
             };
         } catch (NoClassDefFoundError missing) {

@@ -53,8 +53,9 @@ enum Verdict {
                     "ledger-missing",
                     "the ledger is empty, and the checkpoint is at batch " + terms.batch(),
                     kind.missing(),
-                    "give the pipeline its name and its servers back; to begin a new ledger with this "
-                            + "batch, start once with adopt=\"ledger\".");
+                    "give the pipeline its name and its servers back; where the rows are lost as "
+                            + "well, rebuild them: begin with a new checkpoint. To begin a new "
+                            + "ledger with this batch, start once with adopt=\"ledger\".");
         }
         return WRITE;
     }

@@ -1,0 +1,93 @@
+package io.headrace.sinks;
+
+import io.headrace.delivery.Refusal;
+import java.time.Duration;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
+
+/** Repeats what a server could not answer, for a while and at growing intervals. */
+public final class ServerCalls {
+    /** Before the query starts: a wrong address should be said soon. */
+    public static final Duration AT_START = Duration.ofSeconds(5);
+
+    /**
+     * Within a lane. What takes longer is the driver's to wait for, which runs the lanes again;
+     * until then they hold their rows, and the places in which they run.
+     */
+    public static final Duration IN_LANE = Duration.ofSeconds(15);
+
+    private static final long FIRST_PAUSE = Duration.ofMillis(50).toNanos();
+    private static final long LONGEST_PAUSE = Duration.ofSeconds(2).toNanos();
+
+    private final String sink;
+    private final String server;
+    private final Duration longest;
+    private final Breaker breaker;
+
+    /**
+     * Makes one for a sink's calls.
+     *
+     * @param sink the sink's name
+     * @param server its server's address, without secrets
+     * @param longest how long to go on after the first failure
+     */
+    public ServerCalls(String sink, String server, Duration longest) {
+        this.sink = sink;
+        this.server = server;
+        this.longest = longest;
+        this.breaker = Breaker.of(server);
+    }
+
+    /**
+     * Calls until there is an answer.
+     *
+     * @param attempt throws {@link Away} where another attempt may do; the server may have heard
+     *     it then, so it must end the same however often it is made
+     * @throws Refusal {@code sink-unreachable}, passing, when the time is over
+     */
+    public <T> T until(Supplier<T> attempt) {
+        Long since = null;
+        long pause = FIRST_PAUSE;
+        while (true) {
+            Away away = breaker.forbids();
+            if (away == null) {
+                try {
+                    T answer = attempt.get();
+                    breaker.answered();
+                    return answer;
+                } catch (Refusal refusal) {
+                    breaker.answered();
+                    throw refusal;
+                } catch (Away problem) {
+                    breaker.failed(problem);
+                    away = problem;
+                }
+            }
+            long now = System.nanoTime();
+            if (since == null) {
+                since = now;
+            }
+            if (now - since > longest.toNanos() || isInterruptedIn(pause)) {
+                throw unreachable(away);
+            }
+            pause = Math.min(2 * pause, LONGEST_PAUSE);
+        }
+    }
+
+    private static boolean isInterruptedIn(long pause) {
+        // Lanes that failed together should not come back together.
+        LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(pause / 2, pause));
+        return Thread.currentThread().isInterrupted();
+    }
+
+    private Refusal unreachable(Away away) {
+        return Refusal.passing(
+                away,
+                "sink-unreachable",
+                "sink \"" + sink + "\" cannot be reached at " + server,
+                away.getMessage() + ".",
+                "see to the server, then start the pipeline again: the batch is repeated, and "
+                        + "ends the same whatever part of it was written.");
+    }
+}

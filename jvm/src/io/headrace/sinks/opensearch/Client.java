@@ -1,0 +1,111 @@
+package io.headrace.sinks.opensearch;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.headrace.delivery.Refusal;
+import io.headrace.sinks.Away;
+import io.headrace.sinks.ServerAddress;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Base64;
+import java.util.Set;
+
+/** Speaks HTTP with OpenSearch, one attempt at a time. */
+final class Client {
+    /** One for all lanes of this JVM: it keeps connections open and shares them. */
+    private static final HttpClient HTTP =
+            HttpClient.newBuilder()
+                    .version(HttpClient.Version.HTTP_1_1)
+                    .connectTimeout(Duration.ofSeconds(5))
+                    .build();
+
+    private static final Duration LONGEST = Duration.ofSeconds(60);
+    private static final int PORT = 9200;
+    private static final int UNKNOWN = 401;
+    private static final int FORBIDDEN = 403;
+
+    /** Too many requests, and gateways or nodes that have nobody to ask. */
+    private static final Set<Integer> LATER = Set.of(429, 502, 503, 504);
+
+    private final String sink;
+    private final ServerAddress address;
+    private final String root;
+    private final String authorization;
+
+    Client(OpenSearchTerms terms) {
+        this.sink = terms.sink();
+        this.address = terms.address();
+        String path = address.path().isEmpty() ? "" : "/" + address.path();
+        this.root =
+                address.scheme() + "://" + address.host() + ":" + address.port(PORT) + path;
+        this.authorization = authorization(address);
+    }
+
+    /** Asks with JSON, or without a body. */
+    Answer ask(String method, String path, JsonNode body) {
+        byte[] bytes = body == null ? null : body.toString().getBytes(StandardCharsets.UTF_8);
+        return send(method, path, "application/json", bytes);
+    }
+
+    /** Sends lines of JSON. */
+    Answer lines(String path, byte[] body) {
+        return send("POST", path, "application/x-ndjson", body);
+    }
+
+    private Answer send(String method, String path, String type, byte[] body) {
+        HttpRequest.BodyPublisher content =
+                body == null
+                        ? HttpRequest.BodyPublishers.noBody()
+                        : HttpRequest.BodyPublishers.ofByteArray(body);
+        HttpRequest.Builder request =
+                HttpRequest.newBuilder(URI.create(root + path))
+                        .timeout(LONGEST)
+                        .header("Content-Type", type)
+                        .method(method, content);
+        if (authorization != null) {
+            request.header("Authorization", authorization);
+        }
+        try {
+            HttpResponse<byte[]> response =
+                    HTTP.send(request.build(), HttpResponse.BodyHandlers.ofByteArray());
+            return heeded(new Answer(response.statusCode(), Json.answer(response.body())));
+        } catch (IOException problem) {
+            String why = problem.getMessage();
+            throw new Away(
+                    why == null ? problem.getClass().getSimpleName() : why, problem);
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+            throw new Away("the task was stopped while it waited", interrupted);
+        }
+    }
+
+    private Answer heeded(Answer answer) {
+        // Such as an index that is closed to writes since the disk is full.
+        boolean isBlocked = answer.type().equals("cluster_block_exception");
+        if (isBlocked || LATER.contains(answer.status())) {
+            throw new Away("OpenSearch says: " + answer.status() + " " + answer.reason(), null);
+        }
+        if (answer.status() == UNKNOWN || answer.status() == FORBIDDEN) {
+            throw Refusal.of(
+                    "sink-denied",
+                    "the OpenSearch at " + address + " does not let sink \"" + sink + "\" in",
+                    "it says: " + answer.status() + " " + answer.reason(),
+                    "name the account in the address and its password in a file, and allow it "
+                            + "the index and " + Ledger.INDEX + ".");
+        }
+        return answer;
+    }
+
+    private static String authorization(ServerAddress address) {
+        String password = address.password();
+        if (address.user() == null || password == null) {
+            return null;
+        }
+        byte[] pair = (address.user() + ":" + password).getBytes(StandardCharsets.UTF_8);
+        return "Basic " + Base64.getEncoder().encodeToString(pair);
+    }
+}

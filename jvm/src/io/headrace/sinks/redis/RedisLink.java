@@ -1,0 +1,215 @@
+package io.headrace.sinks.redis;
+
+import io.headrace.delivery.Refusal;
+import io.headrace.sinks.Away;
+import io.headrace.sinks.ServerCalls;
+import io.headrace.sinks.ServerAddress;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import java.util.regex.Pattern;
+import redis.clients.jedis.ClientSetInfoConfig;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.Protocol;
+import redis.clients.jedis.RedisProtocol;
+import redis.clients.jedis.SslOptions;
+import redis.clients.jedis.exceptions.JedisAccessControlException;
+import redis.clients.jedis.exceptions.JedisConnectionException;
+import redis.clients.jedis.exceptions.JedisDataException;
+
+/** A connection to Redis that is made anew when it breaks, and through which scripts are run. */
+final class RedisLink implements AutoCloseable {
+    private static final int PORT = 6379;
+    private static final int CONNECT_MS = 5_000;
+
+    // A script of ours takes milliseconds; one of somebody else's may hold the server for longer.
+    private static final int ANSWER_MS = 30_000;
+
+    /** How many calls may be on their way, so that Redis has the next one when it ends one. */
+    private static final int AHEAD = 4;
+
+    /**
+     * What a server answers that may do it later: it loads its data, is not the primary yet, is
+     * full, or has dropped our scripts, which are loaded with each new connection. What a command
+     * within a script was told stands behind a colon.
+     */
+    private static final Pattern LATER =
+            Pattern.compile(
+                    "(^|: -?)(LOADING|READONLY|MASTERDOWN|BUSY|OOM|MISCONF|NOREPLICAS|NOSCRIPT)\\b");
+
+    private final RedisTerms terms;
+    private final ServerAddress address;
+    private final ServerCalls calls;
+    private Connection connection;
+
+    RedisLink(RedisTerms terms, Duration longest) {
+        this.terms = terms;
+        this.address = terms.address();
+        this.calls = new ServerCalls(terms.sink(), address.toString(), longest);
+    }
+
+    /** Runs a command and gives its answer. */
+    Object command(Protocol.Command command, byte[]... arguments) {
+        return answered(
+                () -> {
+                    connected().sendCommand(command, arguments);
+                    return connection.getOne();
+                });
+    }
+
+    /** Runs a script and gives its answer. */
+    List<?> run(Script script, List<byte[]> keys, List<byte[]> arguments) {
+        return answered(
+                () -> {
+                    send(script, keys, arguments);
+                    return (List<?>) connection.getOne();
+                });
+    }
+
+    /**
+     * Runs a script for many chunks, some of them on their way at once.
+     *
+     * @param chunks gives the next one, or null at the end
+     * @param heed is given each answer
+     */
+    void runAll(Script script, Supplier<Chunk> chunks, Consumer<List<?>> heed) {
+        Deque<Chunk> sent = new ArrayDeque<>();
+        Deque<Chunk> again = new ArrayDeque<>();
+        answered(
+                () -> {
+                    // What had no answer when the connection broke.
+                    again.addAll(sent);
+                    sent.clear();
+                    Chunk next = next(again, chunks);
+                    while (next != null || !sent.isEmpty()) {
+                        if (next != null && sent.size() < AHEAD) {
+                            sent.add(next);
+                            send(script, next.keys(), next.arguments());
+                            next = next(again, chunks);
+                        } else {
+                            List<?> answer = (List<?>) connected().getOne();
+                            sent.remove();
+                            heed.accept(answer);
+                        }
+                    }
+                    return null;
+                });
+    }
+
+    @Override
+    public void close() {
+        Connection open = connection;
+        connection = null;
+        if (open != null) {
+            try {
+                open.close();
+            } catch (JedisConnectionException gone) {
+                // It is closed, which is what was asked for.
+            }
+        }
+    }
+
+    private static Chunk next(Deque<Chunk> again, Supplier<Chunk> chunks) {
+        Chunk next = again.poll();
+        return next == null ? chunks.get() : next;
+    }
+
+    private void send(Script script, List<byte[]> keys, List<byte[]> arguments) {
+        List<byte[]> whole = new ArrayList<>(2 + keys.size() + arguments.size());
+        whole.add(script.digest());
+        whole.add(Integer.toString(keys.size()).getBytes(StandardCharsets.US_ASCII));
+        whole.addAll(keys);
+        whole.addAll(arguments);
+        connected().sendCommand(Protocol.Command.EVALSHA, whole.toArray(new byte[0][]));
+    }
+
+    /** Calls until Redis answers; what is then on its way on a failed connection is given up. */
+    private <T> T answered(Supplier<T> call) {
+        return calls.until(
+                () -> {
+                    boolean isAnswered = false;
+                    try {
+                        T answer = call.get();
+                        isAnswered = true;
+                        return answer;
+                    } catch (JedisConnectionException problem) {
+                        throw new Away(said(problem), problem);
+                    } catch (JedisAccessControlException denied) {
+                        throw denied(denied);
+                    } catch (JedisDataException said) {
+                        throw judged(said);
+                    } finally {
+                        if (!isAnswered) {
+                            close();
+                        }
+                    }
+                });
+    }
+
+    private Connection connected() {
+        if (connection == null) {
+            DefaultJedisClientConfig.Builder config =
+                    DefaultJedisClientConfig.builder()
+                            .protocol(RedisProtocol.RESP2)
+                            .clientSetInfoConfig(ClientSetInfoConfig.DISABLED)
+                            .clientName("headrace")
+                            .connectionTimeoutMillis(CONNECT_MS)
+                            .socketTimeoutMillis(ANSWER_MS)
+                            .user(address.user())
+                            .password(address.password())
+                            .database(address.path().isEmpty() ? 0 : database());
+            if (address.scheme().equals("rediss")) {
+                config.sslOptions(SslOptions.defaults());
+            }
+            HostAndPort place = new HostAndPort(address.host(), address.port(PORT));
+            connection = new Connection(place, config.build());
+            for (Script script : Script.values()) {
+                connection.sendCommand(
+                        Protocol.Command.SCRIPT, Protocol.Keyword.LOAD.getRaw(), script.text());
+                connection.getOne();
+            }
+        }
+        return connection;
+    }
+
+    private int database() {
+        return Integer.parseInt(address.path());
+    }
+
+    private RuntimeException judged(JedisDataException said) {
+        String text = String.valueOf(said.getMessage());
+        if (LATER.matcher(text).find()) {
+            return new Away("Redis says: " + text, said);
+        }
+        return Refusal.of(
+                "row-refused",
+                "Redis refuses what sink \"" + terms.sink() + "\" sends",
+                "it says: " + text,
+                "mend what the detail names, then start the pipeline again.");
+    }
+
+    private Refusal denied(JedisAccessControlException said) {
+        return Refusal.of(
+                "sink-denied",
+                "the Redis at " + address + " does not let sink \"" + terms.sink() + "\" in",
+                "it says: " + said.getMessage(),
+                "name the account in the address and its password in a file, and allow it the "
+                        + "keys " + new String(terms.prefix(), StandardCharsets.UTF_8)
+                        + "* and headrace:*, with scripts.");
+    }
+
+    private static String said(Throwable problem) {
+        Throwable root = problem;
+        while (root.getCause() != null) {
+            root = root.getCause();
+        }
+        return String.valueOf(root.getMessage());
+    }
+}
