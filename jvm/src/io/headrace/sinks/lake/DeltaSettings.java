@@ -1,0 +1,35 @@
+package io.headrace.sinks.lake;
+
+import java.util.List;
+import java.util.Map;
+
+/** What a Delta sink was told, as text from Python, read by name. */
+record DeltaSettings(Map<String, String> given) {
+    /** The table's path or name. */
+    String place() {
+        return given.get("place");
+    }
+
+    /** The columns, as Spark writes a schema in JSON. */
+    String schema() {
+        return given.get("schema");
+    }
+
+    boolean merges() {
+        return given.get("mode").equals("merge");
+    }
+
+    /** The column of the key; only in a merge. */
+    String key() {
+        return given.get("key");
+    }
+
+    List<String> partitions() {
+        return Names.read(given.getOrDefault("partition_by", "[]"));
+    }
+
+    boolean optimisesAfter(int batches) {
+        int every = Integer.parseInt(given.getOrDefault("optimise_every", "0"));
+        return every > 0 && batches >= every;
+    }
+}

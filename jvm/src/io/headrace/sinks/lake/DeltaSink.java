@@ -1,0 +1,123 @@
+package io.headrace.sinks.lake;
+
+import io.headrace.delivery.Failpoint;
+import io.headrace.delivery.FrameSink;
+import io.headrace.delivery.LedgerRecord;
+import io.headrace.delivery.SinkTerms;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.delta.Snapshot;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A Delta table: rows are appended, or replace those of their keys, in one commit for each batch.
+ */
+public final class DeltaSink implements FrameSink {
+    private static final Logger LOG = LoggerFactory.getLogger(DeltaSink.class);
+
+    private static final Map<String, String> SETTINGS =
+            Map.of(
+                    // The stream's own session has it off; here it makes few files of few rows.
+                    "spark.sql.adaptive.enabled", "true",
+                    // Files of this size are let be; Delta's own limits would have the last
+                    // gigabyte written anew each time.
+                    "spark.databricks.delta.optimize.minFileSize", Long.toString(64 << 20),
+                    "spark.databricks.delta.optimize.maxFileSize", Long.toString(256 << 20));
+
+    private final DeltaSettings settings;
+    private final DeltaTarget target;
+    private final DeltaLedger ledger;
+    private final PackedValues values;
+
+    private OwnSession own;
+
+    public DeltaSink(SinkTerms terms) {
+        settings = new DeltaSettings(terms.settings());
+        target = new DeltaTarget(settings.place());
+        ledger = new DeltaLedger(target, "headrace." + terms.pipeline() + "." + terms.name());
+        values = new PackedValues(settings.schema());
+    }
+
+    @Override
+    public void prepare() {
+        own = new OwnSession(SETTINGS);
+        SparkSession session = own.get();
+        DeltaFailures.named(
+                target,
+                () -> {
+                    if (!target.exists(session)) {
+                        target.make(
+                                session,
+                                values.schema(),
+                                settings.partitions(),
+                                settings.merges());
+                    }
+                    DeltaFit fit = new DeltaFit(target, target.now(session));
+                    fit.requirePartitions(settings.partitions());
+                    if (fit.lacksColumnsOf(values.schema())) {
+                        Dataset<Row> none = session.createDataFrame(List.of(), values.schema());
+                        target.append(none, Map.of("mergeSchema", "true"));
+                    }
+                });
+    }
+
+    @Override
+    public Map<String, String> targets() {
+        Snapshot now = target.now(own.get());
+        return Map.of("table " + target.place(), now.metadata().id());
+    }
+
+    @Override
+    public LedgerRecord last() {
+        return ledger.last(own.get());
+    }
+
+    @Override
+    public void write(Dataset<Row> rows, LedgerRecord record) {
+        if (record.rows() == 0) {
+            ledger.noteEmpty(record);
+            return;
+        }
+        Dataset<Row> here = own.of(rows);
+        DeltaFailures.named(
+                target,
+                () -> {
+                    if (settings.merges()) {
+                        merge(here, record);
+                    } else {
+                        append(here, record);
+                    }
+                });
+        Failpoint.reach("delta", "commit-done");
+        int since = ledger.noteWritten(record, own.get());
+        if (settings.optimisesAfter(since)) {
+            optimise();
+        }
+    }
+
+    private void append(Dataset<Row> rows, LedgerRecord record) {
+        Dataset<Row> columns = FewFiles.of(rows, values, settings.partitions());
+        target.append(columns, ledger.options(record));
+    }
+
+    private void merge(Dataset<Row> rows, LedgerRecord record) {
+        DeltaMerge merge = new DeltaMerge(values, settings.key());
+        own.with(
+                ledger.settings(record),
+                () -> merge.into(target.table(own.get()), rows));
+    }
+
+    private void optimise() {
+        try {
+            target.table(own.get()).optimize().executeCompaction();
+            ledger.noteOptimised();
+        } catch (RuntimeException problem) {
+            // The rows are there, and the next time may find nobody else at the table.
+            LOG.warn("table {} was not optimised: {}", target.place(), problem.getMessage());
+        }
+    }
+}

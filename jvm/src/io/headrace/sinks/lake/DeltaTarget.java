@@ -1,0 +1,78 @@
+package io.headrace.sinks.lake;
+
+import io.delta.tables.DeltaTable;
+import io.delta.tables.DeltaTableBuilder;
+import java.util.List;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.DataFrameWriter;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.types.StructType;
+import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * A Delta table, by its path or by the name that a catalog knows it by.
+ *
+ * @param place the path or the name
+ */
+record DeltaTarget(String place) {
+    boolean isPath() {
+        return place.contains("/");
+    }
+
+    boolean exists(SparkSession session) {
+        return isPath()
+                ? DeltaTable.isDeltaTable(session, place)
+                : session.catalog().tableExists(place);
+    }
+
+    DeltaTable table(SparkSession session) {
+        return isPath()
+                ? DeltaTable.forPath(session, place)
+                : DeltaTable.forName(session, place);
+    }
+
+    /** The table as it is now: its log is looked at. */
+    Snapshot now(SparkSession session) {
+        DeltaLog log = table(session).deltaLog();
+        return log.update(false, Option.empty(), Option.empty());
+    }
+
+    /** Where a sink keeps its mark: a name that begins with a line is no data to Delta. */
+    static Path markOf(Snapshot table, String application) {
+        Path directory = new Path(table.deltaLog().dataPath(), "_headrace");
+        return new Path(directory, application + ".json");
+    }
+
+    static List<String> partitionsOf(Snapshot table) {
+        return CollectionConverters.asJava(table.metadata().partitionColumns());
+    }
+
+    void make(SparkSession session, StructType columns, List<String> partitions, boolean merges) {
+        DeltaTableBuilder table = DeltaTable.createIfNotExists(session).addColumns(columns);
+        table = isPath() ? table.location(place) : table.tableName(place);
+        if (!partitions.isEmpty()) {
+            table = table.partitionedBy(partitions.toArray(String[]::new));
+        }
+        if (merges) {
+            // Otherwise a file is written anew as a whole for each row in it that is replaced.
+            table = table.property("delta.enableDeletionVectors", "true");
+        }
+        table.execute();
+    }
+
+    /** Appends rows in one commit. */
+    void append(Dataset<Row> rows, java.util.Map<String, String> options) {
+        DataFrameWriter<Row> writer =
+                rows.write().format("delta").mode("append").options(options);
+        if (isPath()) {
+            writer.save(place);
+        } else {
+            writer.saveAsTable(place);
+        }
+    }
+}

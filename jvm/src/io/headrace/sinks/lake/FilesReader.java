@@ -1,0 +1,57 @@
+package io.headrace.sinks.lake;
+
+import io.headrace.delivery.Refusal;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructType;
+
+/** Reads a sink's directory by its manifests: each batch once, and nothing that was left over. */
+public final class FilesReader {
+    private FilesReader() {}
+
+    /**
+     * Gives the rows of all batches.
+     *
+     * @throws Refusal {@code sink-mismatch} if no sink has written there
+     */
+    public static Dataset<Row> read(SparkSession session, String path) throws IOException {
+        Manifests manifests =
+                new Manifests(path, session.sparkContext().hadoopConfiguration());
+        List<String> files = new ArrayList<>();
+        Manifest.Layout layout = null;
+        for (long number : manifests.numbers()) {
+            Manifest manifest = manifests.read(number);
+            layout = manifest.layout();
+            for (String file : manifest.files()) {
+                files.add(new Path(manifests.root(), file).toString());
+            }
+        }
+        if (layout == null) {
+            throw Refusal.of(
+                    "sink-mismatch",
+                    "directory " + path + " has no manifest",
+                    "sinks.files(...) writes one for each batch that had rows, into " + path
+                            + "/_headrace.",
+                    "give the path that the sink was given, once it has written.");
+        }
+        StructType schema = (StructType) DataType.fromJson(layout.schema());
+        if (files.isEmpty()) {
+            return session.createDataFrame(List.of(), schema);
+        }
+        return session.read()
+                .schema(schema)
+                .format(layout.format())
+                .options(FileFormats.options(layout.format()))
+                .option("basePath", path)
+                // The names of directories are values of columns, and may hold a star.
+                .option("__globPaths__", "false")
+                .load(files.toArray(String[]::new))
+                .select(Names.columns(List.of(schema.fieldNames())));
+    }
+}
