@@ -19,6 +19,9 @@ _TABLE = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 class CapturedTable:
     """A table whose changes a connector writes to a topic.
 
+    The changes of a row are ordered by the topic's offsets, and by nothing else: rows
+    of a snapshot carry LSNs that may be above those of changes that follow them.
+
     Args:
         system: The kind of database, such as ``postgres``.
         database: The name that the settings, the connector and the topics use.
