@@ -1,8 +1,9 @@
 """Stream processing for Python teams, on Spark."""
 
-from headrace import sinks
+from headrace import cdc, sinks
 from headrace.durations import days, hours, milliseconds, minutes, seconds
 from headrace.errors import (
+    CaptureError,
     DeliveryError,
     FetchError,
     HeadraceError,
@@ -31,6 +32,7 @@ from headrace.windows.kinds import (
 )
 
 __all__ = [
+    "CaptureError",
     "DeliveryError",
     "FetchError",
     "HeadraceError",
@@ -44,6 +46,7 @@ __all__ = [
     "Stream",
     "after",
     "assigned",
+    "cdc",
     "counted",
     "days",
     "digits",

@@ -8,6 +8,7 @@
     ├── LogError          a topic, group or offset that is not as expected
     ├── SchemaError       a type, schema or format that does not fit
     ├── StepError         a step of a pipeline that cannot be planned
+    ├── CaptureError      a database's changes that would not all arrive
     └── DeliveryError     output that cannot go on without losing or doubling
 
 Each error has a slug, and each slug a page in ``docs/errors``.
@@ -85,6 +86,10 @@ class SchemaError(HeadraceError):
 
 class StepError(HeadraceError):
     """A step of a pipeline that cannot be planned."""
+
+
+class CaptureError(HeadraceError):
+    """A database's changes that would not all arrive in the log."""
 
 
 class DeliveryError(HeadraceError):

@@ -1,0 +1,5 @@
+"""Change data capture: a database's tables as logs of their changes."""
+
+from headrace.cdc.sources import CapturedTable, postgres
+
+__all__ = ["CapturedTable", "postgres"]
