@@ -6,8 +6,8 @@ jar alone after a change in ``jvm/src``::
     python jvm/hatch_build.py
 
 The compiler is the JDK's own ``javac``. The class path is the jars PySpark carries
-and the locked jars of the Kafka connector, so the operators are checked against
-exactly the Spark and the Kafka client they will run with.
+and the locked jars of the Kafka connector and of the sinks' clients, so the operators
+are checked against exactly the Spark and the clients they will run with.
 """
 
 from __future__ import annotations
@@ -129,11 +129,11 @@ def find_javac() -> str:
 
 def class_path() -> str:
     """Give the jars that the operators are compiled against."""
-    return os.pathsep.join([str(pyspark_jars() / "*"), *map(str, kafka_jars())])
+    return os.pathsep.join([str(pyspark_jars() / "*"), *map(str, locked_jars())])
 
 
-def kafka_jars() -> list[Path]:
-    """Give the locked jars of the Kafka connector, fetched if they are not there.
+def locked_jars() -> list[Path]:
+    """Give the locked jars of connector and sinks, fetched if they are not there.
 
     Raises:
         JarBuildError: They could not be had; the message says why.
@@ -141,12 +141,12 @@ def kafka_jars() -> list[Path]:
     # The tree that is being built knows its own lock. It need not be installed yet.
     sys.path.insert(0, str(SOURCES.parent.parent / "src"))
     try:
-        from headrace.artifacts import fetch  # noqa: PLC0415
+        from headrace.artifacts import fetch, spark_groups  # noqa: PLC0415
         from headrace.errors import HeadraceError  # noqa: PLC0415
     finally:
         del sys.path[0]
     try:
-        return fetch("spark-kafka")
+        return fetch(*spark_groups())
     except HeadraceError as error:
         raise JarBuildError(str(error)) from error
 

@@ -19,6 +19,7 @@ from headrace.artifacts.mirrors import remote_repository
 
 KAFKA = "4.3.1"
 DEBEZIUM = "3.6.1.Final"
+POSTGRES_JDBC = "42.7.11"
 LOG4J = "2.25.4"
 POSTGRES = "io.zonky.test.postgres:embedded-postgres-binaries"
 POSTGRES_VERSION = "18.6.0"
@@ -65,6 +66,8 @@ FILES = {
         # The only one of the formats that PySpark does not carry.
         "com.google.protobuf:protobuf-java:4.36.2",
     ],
+    # What the executors write to PostgreSQL with.
+    "spark-postgres": [f"org.postgresql:postgresql:{POSTGRES_JDBC}"],
 } | {
     f"postgres-{system}-{machine}": [
         f"{POSTGRES}-{system}-{machine.replace('arm64', 'arm64v8')}:{POSTGRES_VERSION}"

@@ -17,7 +17,7 @@ from headrace.plan.targets import require_target
 from headrace.plan.window import require_replaceable
 from headrace.schema.names import require_name
 from headrace.schema.origin import declared_at
-from headrace.sinks.kafka import KafkaSink
+from headrace.sinks import Sink
 from headrace.sources import KafkaSource
 from headrace.stream import Stream
 from headrace.table import Table, written_rows
@@ -214,9 +214,9 @@ class Pipeline:
         self,
         name: str,
         stream: Stream | Table,
-        sink: KafkaSink,
+        sink: Sink,
         *,
-        delivery: str = "exactly-once",
+        delivery: str | None = None,
     ) -> None:
         """Write a stream or a table into a sink.
 
@@ -231,18 +231,20 @@ class Pipeline:
             stream: What to write.
             sink: Where to, from ``sinks``.
             delivery: ``exactly-once``, or ``at-least-once``, which is cheaper and
-                may repeat events after a crash.
+                may repeat events after a crash; the best that the sink gives unless
+                set.
 
         Raises:
             StepError: [output-name-taken], [column-unknown], [key-type-unsupported],
-                [name-refused], [step-name-taken], [topic-reserved],
+                [name-refused], [step-name-taken], [target-shared], [topic-reserved],
                 [topic-read-and-written], [topic-shared], [table-key-differs].
             DeliveryError: [delivery-unknown] there is no such delivery;
-                [sink-not-keyed] corrections have no key to replace by, or rows none
-                to be deleted by.
+                [delivery-unsupported] the sink does not give it; [sink-not-keyed]
+                there is no key to replace or to delete by.
         """
         where = declared_at()
         require_name(name, "an output", where)
+        delivery = delivery or sink.guarantees[0]
         if delivery not in DELIVERIES:
             raise DeliveryError(
                 "delivery-unknown",

@@ -12,7 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from headrace._spark import session
-from headrace.delivery import SinkTopic, Terms, deliver
+from headrace.delivery import SinkTerms, Terms, deliver
 from headrace.errors import HeadraceError
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def run(spark: SparkSession, given: dict[str, Any]) -> dict[str, Any]:
         query="copy",
         bootstrap=given["bootstrap"],
         checkpoint=given["checkpoint"],
-        sinks=tuple(SinkTopic(topic, topic) for topic in given["outputs"]),
+        sinks=tuple(SinkTerms.of_topic(topic, topic) for topic in given["outputs"]),
         adopt=frozenset(given["adopt"]),
         create_topics=True,
         **given["terms"],

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from headrace.delivery import CheckpointLock, SinkTopic, Terms, deliver, named_failure
+from headrace.delivery import CheckpointLock, SinkTerms, Terms, deliver, named_failure
 from headrace.delivery.failures import _NAMED
 from headrace.errors import DeliveryError, LogError
 
@@ -26,7 +26,7 @@ def terms(checkpoint: Path, **changes: object) -> Terms:
         "query": "main",
         "bootstrap": "127.0.0.1:1",
         "checkpoint": str(checkpoint),
-        "sinks": (SinkTopic("alerts", "alerts"),),
+        "sinks": (SinkTerms.of_topic("alerts", "alerts"),),
     }
     return Terms(**{**given, **changes})  # type: ignore[arg-type]
 

@@ -273,6 +273,18 @@ def encoded(spark: SparkSession, payload: Column, options: Mapping[str, str]) ->
     return ClassicColumn(java_column)
 
 
+def packed(spark: SparkSession, payload: Column, schema: str) -> Column:
+    """Give a struct as Spark's own bytes, to be unpacked by the same schema.
+
+    Args:
+        spark: The session.
+        payload: The struct.
+        schema: Its fields, as Spark writes a schema in JSON.
+    """
+    parcel = java_class(spark, "operators.Parcel")
+    return ClassicColumn(parcel.column(payload._jc, schema))
+
+
 def _over(operator: str, df: DataFrame, *arguments: Any) -> DataFrame:
     spark = df.sparkSession
     java_rows = java_class(spark, f"operators.{operator}").over(df._jdf, *arguments)

@@ -10,14 +10,14 @@ from headrace._spark.bridge import java_class, java_map
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 
 def attach_delivery(
     writer: DataStreamWriter, options: Mapping[str, str]
 ) -> DataStreamWriter:
-    """Let a query deliver its outgoing rows into Kafka.
+    """Let a query deliver its outgoing rows into its sinks.
 
     Args:
         writer: Of a stream of outgoing rows.
@@ -27,6 +27,17 @@ def attach_delivery(
     delivery = java_class(spark, "delivery.Delivery")
     delivery.attach(writer._jwrite, java_map(spark, options))
     return writer
+
+
+def open_delivery(spark: SparkSession, options: Mapping[str, str]) -> None:
+    """Prepare the delivery of batches that come one by one, by `write_batch`."""
+    java_class(spark, "delivery.Delivery").open(java_map(spark, options))
+
+
+def write_batch(batch: DataFrame, number: int, pipeline: str, query: str) -> None:
+    """Deliver a batch of a query that was opened."""
+    delivery = java_class(batch.sparkSession, "delivery.Delivery")
+    delivery.write(pipeline, query, batch._jdf, number)
 
 
 def delivery_report(spark: SparkSession, pipeline: str, query: str) -> dict[str, Any]:

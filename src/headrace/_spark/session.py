@@ -71,6 +71,7 @@ def session(
     master: str = "local[2]",
     config: Mapping[str, str] | None = None,
     jars: Sequence[Path] | None = None,
+    groups: Sequence[str] = (),
     log_level: str = "error",
 ) -> SparkSession:
     """Give a Spark session that holds the operators and the Kafka connector.
@@ -85,6 +86,8 @@ def session(
             Java options are added to headrace's own and do not replace them.
         jars: The jars to load beside the operators: the locked Kafka connector,
             fetched when it is not there yet, unless given.
+        groups: The groups of the artifact lock to load too: what the sinks of a
+            pipeline name.
         log_level: What of the JVM's log goes to standard error; on a cluster also
             what the executors log.
 
@@ -97,7 +100,7 @@ def session(
         FetchError: The connector could not be had.
     """
     require_supported(pyspark.__version__)
-    settings = spark_settings(master, jars=jars, config=config)
+    settings = spark_settings(master, jars=jars, groups=groups, config=config)
     _require_no_other(master)
     java = find_java()
     builder = SparkSession.builder.appName(name).master(master)
@@ -142,6 +145,7 @@ def spark_settings(
     *,
     config: Mapping[str, str] | None = None,
     jars: Sequence[Path] | None = None,
+    groups: Sequence[str] = (),
 ) -> dict[str, str]:
     """Give the Spark settings of a session, without starting one.
 
@@ -159,8 +163,8 @@ def spark_settings(
             hint="give local[2], local[*], spark://host:port, k8s://host:port or yarn.",
         )
     own = operators_jar()
-    if jars is None:
-        jars = fetch("spark-kafka")
+    wanted = [*(["spark-kafka"] if jars is None else []), *groups]
+    jars = [*(jars or ()), *(fetch(*wanted) if wanted else ())]
     settings = _SETTINGS | (_LOOPBACK if _is_local(master) else _CLUSTER)
     settings |= config or {}
 

@@ -2,7 +2,7 @@
 
 from headrace.artifacts.fetch import Cache, fetch
 from headrace.artifacts.java import Java, find_java
-from headrace.artifacts.lock import Artifact, locked, platform_tag
+from headrace.artifacts.lock import Artifact, locked, platform_tag, spark_groups
 
 __all__ = [
     "Artifact",
@@ -12,4 +12,5 @@ __all__ = [
     "find_java",
     "locked",
     "platform_tag",
+    "spark_groups",
 ]

@@ -83,6 +83,16 @@ def locked(group: str, lock_file: Path = LOCK_FILE) -> tuple[Artifact, ...]:
     return groups[group]
 
 
+def spark_groups(lock_file: Path = LOCK_FILE) -> list[str]:
+    """Give the groups of jars that Spark can be given: connector and sinks.
+
+    Example:
+        >>> "spark-kafka" in spark_groups()
+        True
+    """
+    return sorted(name for name in _groups(lock_file) if name.startswith("spark-"))
+
+
 def platform_tag() -> str:
     """Name this machine as the lock's groups do, such as ``linux-amd64``.
 

@@ -17,6 +17,8 @@ from headrace.cli.load import load_pipeline
 from headrace.cli.output import Format, talk
 from headrace.cli.services import Directory
 from headrace.errors import SettingsError
+from headrace.services import Stack
+from headrace.services.addresses import Addresses
 from headrace.settings import load_settings
 
 if TYPE_CHECKING:
@@ -72,12 +74,14 @@ def run(
         require_outputs,
         start,
     )
+    from headrace.runtime.targets import artifact_groups  # noqa: PLC0415
     from headrace.runtime.topics import make_missing_topics  # noqa: PLC0415
 
     require_outputs(pipeline)
     for topic in make_missing_topics(log.admin(), pipeline):
         talk().print(f'made topic "{topic}"')
-    state = load_settings().state_dir / "checkpoints" / pipeline.name
+    settings = load_settings()
+    state = settings.state_dir / "checkpoints" / pipeline.name
     conditions = Conditions(
         bootstrap=log.bootstrap,
         checkpoint=checkpoint or str(state),
@@ -87,12 +91,14 @@ def run(
         most_per_batch=most_per_batch,
         adopt=frozenset(adopt or ()),
         take_over=take_over,
+        servers=Addresses(settings, Stack(directory, settings)),
     )
     enough = Event()
     for sign in (signal.SIGTERM, signal.SIGINT):
         signal.signal(sign, lambda *_: enough.set())
     carry_functions(Path(file.partition(":")[0]).parent)
-    spark = session(pipeline.name, master=master, config=config)
+    groups = artifact_groups(pipeline.outputs)
+    spark = session(pipeline.name, master=master, config=config, groups=groups)
     try:
         delivering = start(pipeline, spark, conditions)
         talk().print(f'pipeline "{pipeline.name}" runs; Ctrl-C ends it')

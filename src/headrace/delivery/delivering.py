@@ -31,12 +31,12 @@ def deliver(
     until_end: bool = False,
     output_mode: str = "append",
 ) -> Delivering:
-    """Start a query that writes its outgoing rows into Kafka.
+    """Start a query that writes its outgoing rows into their sinks.
 
     Args:
         outgoing: A stream with the columns ``sink`` (a place in the terms' sinks),
             ``key``, ``value``, ``headers`` and ``timestamp``.
-        terms: From which query to which topics, and how strictly.
+        terms: From which query to which sinks, and how strictly.
         every: How often to begin a batch; by default as soon as there is input.
         until_end: Whether to stop by itself at what is the input's end now.
         output_mode: Spark's output mode.
@@ -44,6 +44,8 @@ def deliver(
     Raises:
         DeliveryError: [checkpoint-in-use] another driver runs on the checkpoint;
             [speculation-on] Spark would run a lane twice at once.
+        DeliveryError: [sink-mismatch], [sink-unreachable], [sink-jars-missing] a sink
+            cannot be written as it is.
         LogError: [broker-unreachable], [topic-refused] the topics could not be made.
     """
     _require_no_speculation(outgoing, terms)
@@ -128,8 +130,9 @@ class Delivering:
         """Give what was delivered since the start.
 
         ``rows`` by sink, ``dead_letters``, ``batches`` and among them
-        ``held_batches``, which the output held already; ``last_batch``; and
-        ``last_phases_ms``, the time that each phase of it took.
+        ``held_batches``, which every sink held already, and ``held_by_sink``, those
+        that each did; ``last_batch``; and ``last_phases_ms``, the time that each
+        phase of it took.
         """
         return delivery_report(self._spark, self.terms.pipeline, self.terms.query)
 

@@ -28,6 +28,7 @@ _Told = Mapping[str, Any]
 # Each name that the JVM gives, spelt out: a page of the docs belongs to each.
 _NAMED: Mapping[str, Callable[[_Told], HeadraceError]] = {
     "batch-not-deterministic": lambda t: DeliveryError("batch-not-deterministic", **t),
+    "batch-too-large": lambda t: DeliveryError("batch-too-large", **t),
     "broker-unreachable": lambda t: LogError("broker-unreachable", **t),
     "change-unreadable": lambda t: CaptureError("change-unreadable", **t),
     "checkpoint-damaged": lambda t: DeliveryError("checkpoint-damaged", **t),
@@ -44,16 +45,19 @@ _NAMED: Mapping[str, Callable[[_Told], HeadraceError]] = {
     "progress-topic-narrow": lambda t: DeliveryError("progress-topic-narrow", **t),
     "registry-unreachable": lambda t: SchemaError("registry-unreachable", **t),
     "schema-type-unsupported": lambda t: SchemaError("schema-type-unsupported", **t),
+    "sink-jars-missing": lambda t: DeliveryError("sink-jars-missing", **t),
     "table-class-changed": lambda t: StepError("table-class-changed", **t),
     "table-key-missing": lambda t: CaptureError("table-key-missing", **t),
     "table-shape-changed": lambda t: CaptureError("table-shape-changed", **t),
     "table-truncated": lambda t: CaptureError("table-truncated", **t),
+    "target-recreated": lambda t: DeliveryError("target-recreated", **t),
     "too-many-dead-letters": lambda t: DeliveryError("too-many-dead-letters", **t),
     "topic-missing": lambda t: LogError("topic-missing", **t),
     "topic-recreated": lambda t: DeliveryError("topic-recreated", **t),
     "topic-refused": lambda t: LogError("topic-refused", **t),
     "transaction-timeout": lambda t: DeliveryError("transaction-timeout", **t),
     "value-not-sent": lambda t: CaptureError("value-not-sent", **t),
+    "versions-exhausted": lambda t: DeliveryError("versions-exhausted", **t),
     "writer-fenced": lambda t: DeliveryError("writer-fenced", **t),
 }
 

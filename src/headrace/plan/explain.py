@@ -8,10 +8,22 @@ from typing import Any
 from headrace.plan.routes import by_trunk
 from headrace.plan.steps import Output, Read, Stateful, Step, walk
 from headrace.plan.window_steps import LateEvents, Panes, Window
+from headrace.sinks import KafkaSink
 
 _GUARANTEES = {
-    "exactly-once": "each event once, for readers of committed data",
+    "exactly-once": "each event once",
     "at-least-once": "no event lost; some may be repeated after a crash",
+}
+
+_SAME_KEY = {
+    "append": "rows are added",
+    "replace": "a row replaces the one of its key",
+}
+
+_DELETES = {
+    "tombstone": "a deleted key is a record without a value",
+    "remove": "the row of a deleted key is removed",
+    "refuse": "deletes are refused",
 }
 
 
@@ -96,19 +108,27 @@ def _type(sql: str) -> str:
 def _output(
     output: Output, numbers: dict[Step, int], exactly_once: bool
 ) -> dict[str, Any]:
-    # Outputs of one query share its transaction, so the stronger delivery holds.
-    delivery = "exactly-once" if exactly_once else output.delivery
-    return {
+    sink = output.sink
+    told: dict[str, Any] = {
         "output": output.name,
         "from": numbers[output.step],
-        "sink": "kafka",
-        "topic": output.sink.topic,
-        "format": output.sink.format,
+        "sink": sink.system,
+        "target": sink.target,
         "key": output.key,
-        "delivery": delivery,
-        "guarantee": _GUARANTEES[delivery],
         "where": output.where,
+        "same_key": sink.same_key,
+        "deletes": sink.deletes,
+        "atomic": sink.atomic,
     }
+    if isinstance(sink, KafkaSink):
+        # All topics share the transaction, so the stronger delivery holds.
+        delivery = "exactly-once" if exactly_once else output.delivery
+        reads = ", for readers of committed data" if exactly_once else ""
+        told |= {"topic": sink.topic, "format": sink.format}
+    else:
+        # A sink with a ledger of its own gives its best in any case.
+        delivery, reads = sink.guarantees[0], ""
+    return told | {"delivery": delivery, "guarantee": _GUARANTEES[delivery] + reads}
 
 
 def explain_text(told: dict[str, Any]) -> str:
@@ -138,9 +158,11 @@ def explain_text(told: dict[str, Any]) -> str:
     lines.append("")
     for output in told["outputs"]:
         keyed = f" keyed by {output['key']}" if output["key"] else ", without a key"
-        lines.append(
-            f'  output "{output["output"]}" <- {output["from"]}: topic '
-            f"{output['topic']} as {output['format']}{keyed}"
-        )
-        lines.append(f"       {output['delivery']}: {output['guarantee']}")
+        written = f" as {output['format']}" if "format" in output else ""
+        lines += [
+            f'  output "{output["output"]}" <- {output["from"]}: '
+            f"{output['target']}{written}{keyed}",
+            f"       {output['delivery']}: {output['guarantee']}",
+            f"       {_SAME_KEY[output['same_key']]}; {_DELETES[output['deletes']]}",
+        ]
     return "\n".join(lines)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from headrace.cdc import CapturedTable
 from headrace.schema.expressions import Expression
 from headrace.schema.types import Record
-from headrace.sinks import KafkaSink
+from headrace.sinks import Sink
 from headrace.sources import KafkaSource
 from headrace.windows.watermarks import Strategy
 
@@ -205,7 +205,7 @@ class Output:
 
     name: str
     step: Step
-    sink: KafkaSink
+    sink: Sink
     delivery: str
     where: str
 

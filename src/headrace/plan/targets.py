@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from headrace.errors import StepError
+from headrace.errors import DeliveryError, StepError
 from headrace.plan.steps import Output, Read, walk
 from headrace.schema.keys import derived_key, why_no_key
 from headrace.schema.names import OUR_TOPICS
 from headrace.schema.types import Record, Unknown
+from headrace.sinks import KafkaSink
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 def require_target(
     new: Output, others: Sequence[Output], *, pipeline: str, dead_letters: str
 ) -> None:
-    """Refuse an output whose key or topic cannot be what it asks for.
+    """Refuse an output whose key, delivery or target cannot be what it asks for.
 
     Args:
         new: The output that is declared.
@@ -27,13 +28,21 @@ def require_target(
         dead_letters: The topic of its dead letters.
 
     Raises:
+        DeliveryError: [sink-not-keyed] the sink replaces rows by a key, and there is
+            none; [delivery-unsupported] it cannot deliver so.
         StepError: [column-unknown], [key-type-unsupported] the key does not serve;
+            [target-shared] another output writes there;
             [topic-reserved] the topic is that of the dead letters;
             [topic-read-and-written] the pipeline would read what it writes;
             [topic-shared] another output writes there, and is not alike.
     """
     _require_key(new)
-    if new.sink.topic == dead_letters:
+    _require_delivery(new)
+    sink = new.sink
+    if not isinstance(sink, KafkaSink):
+        _require_own_target(new, others)
+        return
+    if sink.topic == dead_letters:
         raise StepError(
             "topic-reserved",
             f'output "{new.name}" would write into the topic of the dead letters',
@@ -44,8 +53,9 @@ def require_target(
         )
     _require_no_circle([*others, new], pipeline, dead_letters, new.where)
     for other in others:
-        if other.sink.topic == new.sink.topic:
-            _require_alike(other, new)
+        there = other.sink
+        if isinstance(there, KafkaSink) and there.topic == sink.topic:
+            _require_alike(other, new, (there, sink))
 
 
 def require_key_found(output: Output, payload: DataFrame) -> None:
@@ -79,6 +89,7 @@ def require_key_found(output: Output, payload: DataFrame) -> None:
 def _require_key(output: Output) -> None:
     key, columns = output.key, output.step.columns
     if key is None:
+        _require_no_key_needed(output)
         return
     if key not in columns:
         raise StepError(
@@ -100,11 +111,55 @@ def _require_key(output: Output) -> None:
         )
 
 
+def _require_no_key_needed(output: Output) -> None:
+    if output.sink.same_key == "append":
+        return
+    raise DeliveryError(
+        "sink-not-keyed",
+        f'output "{output.name}" has no key for {output.sink.target}',
+        detail="a row there stands in the place of the one before it with its key.",
+        hint='name a column: key="..."; or give the event one: @event(key="...").',
+        where=output.where,
+    )
+
+
+def _require_delivery(output: Output) -> None:
+    guarantees = output.sink.guarantees
+    if output.delivery in guarantees:
+        return
+    raise DeliveryError(
+        "delivery-unsupported",
+        f'output "{output.name}" cannot be {output.delivery}',
+        detail=f"{output.sink.target} gives {' or '.join(guarantees)}.",
+        hint=f'leave the delivery out, or set delivery="{guarantees[0]}".',
+        where=output.where,
+    )
+
+
+def _require_own_target(new: Output, others: Sequence[Output]) -> None:
+    """Refuse two outputs into one target: each would have a ledger of its own there."""
+    for other in others:
+        if (other.sink.system, other.sink.target) == (new.sink.system, new.sink.target):
+            raise StepError(
+                "target-shared",
+                f'outputs "{other.name}" and "{new.name}" cannot share '
+                f"{new.sink.target}",
+                detail="each is written by itself, so between the two no order of a "
+                f'key would be kept ("{other.name}" is declared at {other.where}).',
+                hint="write the union of the streams with one output.",
+                where=new.where,
+            )
+
+
 def _require_no_circle(
     outputs: Sequence[Output], pipeline: str, dead_letters: str, where: str
 ) -> None:
     """Refuse to read what the pipeline itself writes, directly or by another output."""
-    written = {output.sink.topic: output for output in outputs}
+    written = {
+        output.sink.topic: output
+        for output in outputs
+        if isinstance(output.sink, KafkaSink)
+    }
     reads = [step for o in outputs for step in walk(o.step) if isinstance(step, Read)]
     for read in reads:
         topic = read.source.topic
@@ -132,15 +187,17 @@ def _require_no_circle(
         )
 
 
-def _require_alike(one: Output, other: Output) -> None:
+def _require_alike(
+    one: Output, other: Output, sinks: tuple[KafkaSink, KafkaSink]
+) -> None:
     """Refuse two outputs that readers of their topic could tell apart."""
-    difference = _difference(one, other)
+    difference = _difference(one, other, [sink.format for sink in sinks])
     if difference is None:
         return
     raise StepError(
         "topic-shared",
         f'outputs "{one.name}" and "{other.name}" cannot share topic '
-        f'"{other.sink.topic}"',
+        f'"{sinks[1].topic}"',
         detail=f'{difference} ("{one.name}" is declared at {one.where}).',
         hint="give each a topic of its own, or make them alike with select, derive "
         "and rename.",
@@ -148,17 +205,17 @@ def _require_alike(one: Output, other: Output) -> None:
     )
 
 
-def _difference(one: Output, other: Output) -> str | None:
+def _difference(one: Output, other: Output, formats: Sequence[str]) -> str | None:
     if one.step is other.step:
         return "both write the same stream, so each event would be there twice"
-    if one.sink.format != other.sink.format:
-        return f"one writes {one.sink.format}, the other {other.sink.format}"
+    if formats[0] != formats[1]:
+        return f"one writes {formats[0]}, the other {formats[1]}"
     if one.key != other.key:
         shown = [output.key or "nothing" for output in (one, other)]
         return f"one is keyed by {shown[0]}, the other by {shown[1]}"
-    if one.sink.format != "json":
+    if formats[0] != "json":
         return (
-            f"a topic has one schema, and in {one.sink.format} it bears the name of "
+            f"a topic has one schema, and in {formats[0]} it bears the name of "
             "its output; a union of the streams has one output"
         )
     return _column_difference(one.step.columns, other.step.columns)

@@ -130,10 +130,10 @@ def require_replaceable(output: Output) -> None:
     raise DeliveryError(
         "sink-not-keyed",
         f'output "{output.name}" cannot take the corrections of window "{window.name}"',
-        detail=f"its panes replace earlier ones of their window, and records of topic "
-        f'"{output.sink.topic}" have no key to replace by.',
-        hint='key the records: sinks.kafka(..., key="window_id"); or let the window '
-        'fire once, or set panes="discarding".',
+        detail=f"its panes replace earlier ones of their window, and what is written "
+        f"to {output.sink.target} has no key to replace by.",
+        hint=f'key it: sinks.{output.sink.system}(..., key="window_id"); or let the '
+        'window fire once, or set panes="discarding".',
         where=output.where,
     )
 

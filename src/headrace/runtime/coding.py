@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from json import dumps
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as sql
@@ -11,11 +12,11 @@ from pyspark.sql import functions as sql
 from headrace._spark import bridge
 from headrace.plan.changes import ReadChanges
 from headrace.schema.formats import TO_JSON_OPTIONS, Side, reading, writing
+from headrace.sinks import KafkaSink
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from headrace.plan.outgoing import Encode
     from headrace.plan.steps import Output, Read
     from headrace.schema.registry import Registry
 
@@ -63,19 +64,54 @@ def json_encoder(_output: Output, payload: Column, _schema: dict[str, Any]) -> C
     return sql.to_json(payload, TO_JSON_OPTIONS).cast("binary")
 
 
-def encoder(spark: SparkSession, registry: Registry | None) -> Encode:
-    """Give the function that writes each output in its sink's format.
+class Encoder:
+    """Writes each output as its sink takes it.
 
-    An output's schema is registered when the pipeline is planned, so a change that
+    A schema of a topic is registered when the pipeline is planned, so a change that
     readers could not follow is refused before the first batch.
+
+    Args:
+        spark: The session.
+        registry: The schema registry, where a format needs one.
+
+    Attributes:
+        schemas: The columns of each output that was planned, as Spark's JSON.
     """
 
-    def encode(output: Output, payload: Column, schema: dict[str, Any]) -> Column:
+    def __init__(self, spark: SparkSession, registry: Registry | None) -> None:
+        self._spark = spark
+        self._registry = registry
+        self.schemas: dict[str, dict[str, Any]] = {}
+
+    def __call__(
+        self, output: Output, payload: Column, schema: dict[str, Any]
+    ) -> Column:
+        """Give the bytes of an output's columns."""
+        self.schemas[output.name] = schema
         sink = output.sink
-        if sink.format == "json":
+        match sink.takes:
+            case "documents":
+                return bridge.encoded(
+                    self._spark, payload, {"format": "json", "schema": dumps(schema)}
+                )
+            case "rows":
+                return bridge.packed(self._spark, payload, dumps(_nullable(schema)))
+        if not isinstance(sink, KafkaSink) or sink.format == "json":
             return json_encoder(output, payload, schema)
         name = "".join(part.capitalize() for part in output.name.split("-"))
-        wanted = writing(sink.format, schema, Side(sink.topic), registry, name=name)
-        return bridge.encoded(spark, payload, wanted.options)
+        side = Side(sink.topic)
+        wanted = writing(sink.format, schema, side, self._registry, name=name)
+        return bridge.encoded(self._spark, payload, wanted.options)
 
-    return encode
+
+def _nullable(kind: Any) -> Any:
+    """Let every field be null: a row that breaks its word must not be misread."""
+    match kind:
+        case {"type": "struct", "fields": fields}:
+            loose = [
+                f | {"nullable": True, "type": _nullable(f["type"])} for f in fields
+            ]
+            return kind | {"fields": loose}
+        case {"type": "array", "elementType": element}:
+            return kind | {"elementType": _nullable(element), "containsNull": True}
+    return kind

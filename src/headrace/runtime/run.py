@@ -11,22 +11,24 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import StreamingQueryException
 
-from headrace.delivery import Delivering, SinkTopic, Terms, deliver
+from headrace.delivery import Delivering, SinkTerms, Terms, deliver
 from headrace.errors import StepError
 from headrace.plan.clock import Clocks
 from headrace.plan.outgoing import outgoing
 from headrace.plan.states import state_owners
 from headrace.plan.steps import Output, Read
-from headrace.runtime.coding import decoded, encoder
+from headrace.runtime.coding import Encoder, decoded
 from headrace.runtime.failures import name_failure
 from headrace.runtime.progress import BatchProgress, batches_after
 from headrace.runtime.reading import kafka_rows
+from headrace.runtime.targets import sink_terms
 from headrace.schema.registry import Registry
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from headrace.pipeline import Pipeline
+    from headrace.sinks import Servers
 
 _LOOK_EVERY = timedelta(milliseconds=200)
 _FINISH_SECONDS = 120.0
@@ -45,6 +47,8 @@ class Conditions:
         most_per_batch: How many records of each topic a batch takes at the most.
         adopt: What to take over as it is, once.
         take_over: Whether to start although another driver may run.
+        servers: Where the servers of sinks are; only those that are needed are
+            asked for.
     """
 
     bootstrap: str
@@ -55,6 +59,7 @@ class Conditions:
     most_per_batch: int | None = None
     adopt: frozenset[str] = frozenset()
     take_over: bool = False
+    servers: Servers | None = None
 
 
 def require_outputs(pipeline: Pipeline) -> None:
@@ -92,15 +97,19 @@ def start(
         rows = kafka_rows(spark, read, conditions.bootstrap, most_per_batch=most)
         return clocks.driving(decoded(rows, read, registry), read)
 
-    rows = outgoing(outputs, open_source, encoder(spark, registry))
+    encoder = Encoder(spark, registry)
+    rows = outgoing(outputs, open_source, encoder)
     exactly_once = any(output.delivery == "exactly-once" for output in outputs)
-    sinks = [SinkTopic(output.name, output.sink.topic) for output in outputs]
+    sinks = sink_terms(outputs, encoder.schemas, conditions.servers)
     terms = Terms(
         pipeline=pipeline.name,
         query="main",
         bootstrap=conditions.bootstrap,
         checkpoint=conditions.checkpoint,
-        sinks=(*sinks, SinkTopic("dead-letters", pipeline.dead_letter_topic)),
+        sinks=(
+            *sinks,
+            SinkTerms.of_topic("dead-letters", pipeline.dead_letter_topic),
+        ),
         delivery="exactly-once" if exactly_once else "at-least-once",
         lanes=pipeline.lanes,
         adopt=conditions.adopt,

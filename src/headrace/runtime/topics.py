@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from headrace.errors import LogError
 from headrace.log import create_topic, describe_topic
 from headrace.plan.steps import source_topics
+from headrace.sinks import KafkaSink
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
@@ -25,7 +26,8 @@ def make_missing_topics(admin: AdminClient, pipeline: Pipeline) -> list[str]:
             [topic-refused] the cluster does not make one.
     """
     widest = max(len(describe_topic(admin, t)) for t in source_topics(pipeline.outputs))
-    wanted = {output.sink.topic: widest for output in pipeline.outputs}
+    sinks = [output.sink for output in pipeline.outputs]
+    wanted = {sink.topic: widest for sink in sinks if isinstance(sink, KafkaSink)}
     wanted.setdefault(pipeline.dead_letter_topic, 1)
     existing = set(admin.list_topics(timeout=30).topics)
     made = []

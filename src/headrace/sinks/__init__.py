@@ -1,6 +1,6 @@
 """Sinks: where a stream goes, each with the guarantee it can give."""
 
 from headrace.sinks.kafka import KafkaSink, kafka
-from headrace.sinks.promises import Sink
+from headrace.sinks.promises import Servers, Sink
 
-__all__ = ["KafkaSink", "Sink", "kafka"]
+__all__ = ["KafkaSink", "Servers", "Sink", "kafka"]

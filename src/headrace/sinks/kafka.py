@@ -11,6 +11,7 @@ from headrace.schema.names import (
     require_writable_topic,
 )
 from headrace.schema.origin import declared_at
+from headrace.sinks.promises import Servers
 
 
 @dataclass(frozen=True)
@@ -25,10 +26,23 @@ class KafkaSink:
     format: str
     where: str
 
+    system: ClassVar[str] = "kafka"
     guarantees: ClassVar[tuple[str, ...]] = ("exactly-once", "at-least-once")
     same_key: ClassVar[str] = "append"
     deletes: ClassVar[str] = "tombstone"
     atomic: ClassVar[bool] = True
+    takes: ClassVar[str] = "records"
+    # The connector is on every session's class path.
+    artifacts: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def target(self) -> str:
+        """The topic."""
+        return f"topic {self.topic}"
+
+    def settings(self, _servers: Servers | None) -> dict[str, str]:
+        """Name the topic; the brokers' address is the query's own."""
+        return {"topic": self.topic}
 
 
 def kafka(

@@ -17,16 +17,14 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
-def captured(  # noqa: PLR0913 - the parts of a change, each with a default
+def captured(
     op: str,
     row: Any = None,
     *,
     before: Any = None,
-    position: int = 1,
-    last_commit: int | None = None,
+    position: int | tuple[int, int] = 1,
     at: datetime = datetime(2020, 1, 1, tzinfo=UTC),
     unsent: Sequence[str] = (),
-    transaction: str | None = None,
 ) -> bytes:
     """Write a change of a captured table as the connector for PostgreSQL does.
 
@@ -35,11 +33,9 @@ def captured(  # noqa: PLR0913 - the parts of a change, each with a default
         row: The row after the change, or of a deletion that before it: an event of
             the table's class, or a mapping.
         before: The row before an update, where the database tells it.
-        position: The LSN.
-        last_commit: The LSN of the last commit before it.
+        position: The LSN, alone or behind that of the last commit before it.
         at: When it was committed.
         unsent: The columns that the database has not sent.
-        transaction: The id of its transaction.
 
     Example:
         ``rig.feed("bank.public.users", captured("insert", User("u1", "Ann")))``
@@ -50,19 +46,20 @@ def captured(  # noqa: PLR0913 - the parts of a change, each with a default
     if rows["after"] is not None:
         rows["after"] |= dict.fromkeys(unsent, UNSENT)
     micros = (_utc(at) - _EPOCH) // _MICROSECOND
-    sequence = [None if last_commit is None else str(last_commit), str(position)]
+    committed, lsn = position if isinstance(position, tuple) else (None, position)
+    sequence = [None if committed is None else str(committed), str(lsn)]
     source = {
         "connector": "postgresql",
         "ts_ms": micros // 1000,
         "ts_us": micros,
         "snapshot": "true" if op == "snapshot" else "false",
         "sequence": json.dumps(sequence),
-        "lsn": position,
+        "lsn": lsn,
     }
     told = {
         **rows,
         "source": source,
-        "transaction": None if transaction is None else {"id": transaction},
+        "transaction": None,
         "op": _OPS[op],
         "ts_ms": micros // 1000,
     }

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import functions as sql
 
-from headrace.delivery.failures import named_failure
+from headrace.delivery import named_failure
 from headrace.errors import StepError
 from headrace.plan.clock import Clocks, Hands
 from headrace.plan.outgoing import outgoing
 from headrace.plan.steps import Read, source_topics
-from headrace.runtime.coding import decoded, json_encoder
+from headrace.runtime.coding import decoded
 from headrace.runtime.run import require_outputs
 from headrace.schema.origin import declared_at
 from headrace.schema.values import to_json
@@ -36,12 +36,14 @@ from headrace.testing.records import (
     time_of,
     with_floats,
 )
+from headrace.testing.rig_sinks import RigSinks
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
     from headrace.pipeline import Pipeline
+    from headrace.sinks import Servers
 
 _KAFKA_COLUMNS = (
     "key binary, value binary, topic string, partition int, offset bigint, "
@@ -62,16 +64,25 @@ class Rig:
     `crash` do to it what they do in production. Nothing depends on the time of day:
     the wall clock stands still but for `wait`.
 
+    Whatever the sinks are, `rows` tells what they were sent. With `servers`, sinks
+    other than Kafka are written as well; those in memory always are.
+
     Args:
         pipeline: The pipeline under test.
-        spark: A session from `headrace.testing.session` or the shared fixture.
+        spark: A session from `headrace.testing.session` or the shared fixture; sinks
+            that are written need their artifacts in it.
+        servers: Where the servers of sinks are, such as
+            `headrace.services.addresses.Addresses`.
 
     Example:
         ``with Rig(fraud, spark) as rig: rig.feed("transactions", payment)``
     """
 
-    def __init__(self, pipeline: Pipeline, spark: SparkSession) -> None:
+    def __init__(
+        self, pipeline: Pipeline, spark: SparkSession, *, servers: Servers | None = None
+    ) -> None:
         require_outputs(pipeline)
+        self._sinks = RigSinks(pipeline, spark, servers)
         self._pipeline = pipeline
         self._spark = spark
         self._home = Path(tempfile.mkdtemp(prefix="headrace-rig-"))
@@ -171,7 +182,8 @@ class Rig:
         def opened(read: Read) -> DataFrame:
             return clocks.driving(self._open(read), read)
 
-        frame = outgoing(outputs, opened, json_encoder)
+        frame = outgoing(self._sinks.outputs, opened, self._sinks)
+        self._sinks.open(self._checkpoint)
         query = (
             frame.writeStream.foreachBatch(self._write)
             .option("checkpointLocation", str(self._checkpoint))
@@ -182,7 +194,12 @@ class Rig:
         try:
             query.awaitTermination()
         except StreamingQueryException as error:
-            raise named_failure(str(error)) or error from error
+            named = named_failure(str(error), where=f'pipeline "{self._pipeline.name}"')
+            if named is None:
+                raise
+            raise named from error
+        finally:
+            self._sinks.close()
 
     def _write(self, batch: DataFrame, number: int) -> None:
         """Keep a batch, unless it is held already: as a sink with a ledger does.
@@ -190,7 +207,8 @@ class Rig:
         The rows are computed either way, since Spark wants the state of every batch.
         """
         line = sql.to_json(sql.struct("*"), {"ignoreNullFields": "false"})
-        lines = [row.line for row in batch.select(line.alias("line")).collect()]
+        with self._sinks.delivering(batch, number) as kept:
+            lines = [row.line for row in kept.select(line.alias("line")).collect()]
         file = self._home / "out" / f"{number}.json"
         if not file.exists():
             file.parent.mkdir(exist_ok=True)
@@ -305,7 +323,7 @@ class Rig:
 
     def dead_letters(self) -> list[DeadLetter]:
         """Give the inputs that could not be read."""
-        index = len(self._pipeline.outputs)
+        index = len(self._sinks.outputs)
         return [
             dead_letter(record) for record in self._records() if record["sink"] == index
         ]

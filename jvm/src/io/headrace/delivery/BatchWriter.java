@@ -1,61 +1,68 @@
 package io.headrace.delivery;
 
-import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
-import org.apache.kafka.clients.admin.Admin;
-import org.apache.spark.api.java.JavaSparkContext;
+import java.util.Map;
+import java.util.concurrent.Callable;
 import org.apache.spark.api.java.function.VoidFunction2;
 import org.apache.spark.sql.Dataset;
-import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.storage.StorageLevel;
 
-/** Delivers each batch of one query: the driver's part, which starts the lanes and hears them. */
+/**
+ * Delivers each batch of one query: the driver's part, which starts the jobs and hears them.
+ *
+ * <p>All topics of Kafka are one job, each other sink is one. Each job has its own ledger.
+ */
 final class BatchWriter implements VoidFunction2<Dataset<Row>, Long>, AutoCloseable {
     private static final long serialVersionUID = 1L;
-
-    private static final Duration GRACE = Duration.ofSeconds(5);
 
     private final DeliveryOptions options;
     private final transient Report report;
     private final transient DeadLetterLimit deadLetters;
+    private final transient KafkaJob kafka;
+    private final transient List<SinkJob> jobs = new ArrayList<>();
 
-    private transient Admin admin;
-    private transient OutputTopics topics;
-    private transient GroupOffsets group;
     private transient Checkpoint checkpoint;
     private transient String lineage;
+    private transient boolean isClosed;
 
     BatchWriter(DeliveryOptions options, Report report) {
         this.options = options;
         this.report = report;
         this.deadLetters = new DeadLetterLimit(options);
+        this.kafka = options.hasKafka() ? new KafkaJob(options) : null;
+        if (kafka != null) {
+            jobs.add(kafka);
+        }
+        for (int place = 0; place < options.sinks().size(); place++) {
+            if (!options.sinks().get(place).isTopic()) {
+                jobs.add(SinkSystems.job(options, place));
+            }
+        }
+    }
+
+    /** Makes and checks what the sinks need, before the query starts. */
+    void prepare() {
+        jobs.forEach(SinkJob::prepare);
     }
 
     @Override
-    public void call(Dataset<Row> batch, Long number) {
+    public void call(Dataset<Row> batch, Long number) throws Exception {
         Failpoint.reach("after-offsets");
         long begunAt = System.nanoTime();
-        boolean isFirst = lineage == null;
-        if (isFirst) {
+        if (lineage == null) {
             open(batch.sparkSession());
         }
         SourceOffsets offsets = checkpoint.offsets(number);
         BatchTerms terms =
-                new BatchTerms(lineage, number, options.lanes(), offsets, topics.ids());
-        List<Receipt> receipts;
-        if (options.isExactlyOnce()) {
-            if (isFirst) {
-                new LedgerReview(options, terms, topics.progressPartitions()).require();
-            }
-            receipts = writeLanes(batch, terms);
-        } else {
-            receipts = writePlainly(batch);
+                new BatchTerms(lineage, number, options.lanes(), offsets, Map.of(), 0);
+        List<Delivered> delivered = write(batch, terms);
+        long[] rows = report.add(number, delivered, (System.nanoTime() - begunAt) / 1e6);
+        if (kafka != null) {
+            kafka.showProgress(offsets);
         }
-        long[] rows = report.add(number, receipts, (System.nanoTime() - begunAt) / 1e6);
-        group.commit(offsets);
         deadLetters.count(rows);
         Failpoint.reach("before-spark-commit");
     }
@@ -65,45 +72,30 @@ final class BatchWriter implements VoidFunction2<Dataset<Row>, Long>, AutoClosea
                 new Checkpoint(
                         options.checkpoint(), spark.sparkContext().hadoopConfiguration());
         lineage = checkpoint.lineage();
-        admin = Admin.create(ClientSettings.admin(options));
-        topics = new OutputTopics(options, admin);
-        group = new GroupOffsets(options.group(), admin);
         QueryEnd.watch(lineage, this);
     }
 
-    private List<Receipt> writePlainly(Dataset<Row> batch) {
-        return read(
-                OutgoingRows.of(batch)
-                        .mapPartitions(new PlainWriter(options), Encoders.STRING())
-                        .collectAsList());
+    private List<Delivered> write(Dataset<Row> batch, BatchTerms terms) throws Exception {
+        if (jobs.size() == 1 && kafka != null) {
+            return List.of(new Delivered(kafka.places(), kafka.write(batch, terms)));
+        }
+        Dataset<Row> kept = batch.persist(StorageLevel.MEMORY_AND_DISK_SER());
+        try {
+            // All of it before the first job begins: two that met over a part which is not there
+            // yet would each compute it, in different executors, and its state twice.
+            kept.count();
+            return beside(kept, terms);
+        } finally {
+            kept.unpersist();
+        }
     }
 
-    private List<Receipt> writeLanes(Dataset<Row> batch, BatchTerms terms) {
-        LaneWriter writer = new LaneWriter(options, terms);
-        List<String> told =
-                OutgoingRows.inLanes(batch, terms.lanes())
-                        .mapPartitions(writer, Encoders.STRING())
-                        .collectAsList();
-        if (told.isEmpty()) {
-            // A plan that Spark knows to be empty has no tasks; the ledger wants its records.
-            told =
-                    new JavaSparkContext(batch.sparkSession().sparkContext())
-                            .parallelize(Collections.<Row>emptyList(), terms.lanes())
-                            .mapPartitions(writer)
-                            .collect();
+    private List<Delivered> beside(Dataset<Row> kept, BatchTerms terms) throws Exception {
+        List<Callable<Delivered>> writes = new ArrayList<>();
+        for (SinkJob job : jobs) {
+            writes.add(() -> new Delivered(job.places(), job.write(kept, terms)));
         }
-        List<Receipt> receipts = read(told);
-        if (receipts.size() != terms.lanes()) {
-            throw new IllegalStateException(
-                    receipts.size() + " receipts from " + terms.lanes() + " lanes");
-        }
-        return receipts;
-    }
-
-    private static List<Receipt> read(List<String> told) {
-        List<Receipt> receipts = new ArrayList<>();
-        told.forEach(text -> receipts.add(Receipt.parse(text)));
-        return receipts;
+        return SideBySide.run(kept.sparkSession().sparkContext(), writes);
     }
 
     /** Closes what this JVM keeps open for the query, once what was sent has been answered. */
@@ -111,11 +103,9 @@ final class BatchWriter implements VoidFunction2<Dataset<Row>, Long>, AutoClosea
     public synchronized void close() {
         // Called at the end, and once more by the listener, which may come when the next run of the
         // query has begun and uses clients of the same names.
-        if (admin != null) {
-            Lanes.close(options);
-            SharedProducer.close(options);
-            admin.close(GRACE);
-            admin = null;
+        if (!isClosed) {
+            isClosed = true;
+            jobs.forEach(SinkJob::close);
         }
     }
 }

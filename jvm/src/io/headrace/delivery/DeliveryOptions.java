@@ -2,6 +2,7 @@ package io.headrace.delivery;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.Serializable;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -22,7 +23,11 @@ final class DeliveryOptions implements Serializable {
     DeliveryOptions(Map<String, String> given) {
         this.given = new HashMap<>(given);
         for (JsonNode sink : Json.read(required("sinks"))) {
-            sinks.add(new Sink(sink.get("name").asText(), sink.get("topic").asText()));
+            HashMap<String, String> settings = new HashMap<>();
+            sink.get("settings")
+                    .properties()
+                    .forEach(s -> settings.put(s.getKey(), s.getValue().asText()));
+            sinks.add(new Sink(sink.get("name").asText(), sink.get("system").asText(), settings));
         }
     }
 
@@ -51,6 +56,16 @@ final class DeliveryOptions implements Serializable {
         return sinks;
     }
 
+    /** The topics that are written to, each once. */
+    List<String> topics() {
+        return sinks.stream().filter(Sink::isTopic).map(Sink::topic).distinct().toList();
+    }
+
+    /** Whether there is a Kafka: the rig has none, and keeps what topics would get by itself. */
+    boolean hasKafka() {
+        return given.containsKey("bootstrap");
+    }
+
     String bootstrap() {
         return required("bootstrap");
     }
@@ -76,6 +91,11 @@ final class DeliveryOptions implements Serializable {
     Set<String> adopt() {
         String named = given.getOrDefault("adopt", "");
         return named.isEmpty() ? Set.of() : Set.of(named.split(","));
+    }
+
+    /** How long to wait for a sink's server that does not answer, before the query fails. */
+    Duration patience() {
+        return Duration.ofMillis(Long.parseLong(given.getOrDefault("patience_ms", "120000")));
     }
 
     /** The place of the dead letters in the list of sinks, or -1. */

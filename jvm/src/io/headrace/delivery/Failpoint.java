@@ -13,12 +13,15 @@ import java.util.concurrent.locks.LockSupport;
 /**
  * A named place in the protocol where a test lets the process die, as by {@code kill -9}.
  *
+ * <p>Places in the delivery into a sink other than Kafka are reached under two names, the plain one
+ * and one with the system before it, such as {@code postgres.committed}.
+ *
  * <p>{@code HEADRACE_FAILPOINT=name:n} means the n-th time the place is reached. {@code
  * name:n:stop} stops the process there instead of killing it; {@code name:n:/a/file} makes the
  * file and holds only the thread, until the file is gone. Several are separated by commas. Without
  * the variable, reaching a place costs one look into an empty map.
  */
-final class Failpoint {
+public final class Failpoint {
     private static final Map<String, Failpoint> SET = parse(System.getenv("HEADRACE_FAILPOINT"));
 
     private static final int KILLED = 137;
@@ -57,6 +60,22 @@ final class Failpoint {
         Failpoint here = SET.get(place);
         if (here != null && here.isReached()) {
             here.strike();
+        }
+    }
+
+    /** Ends the process here, at this place of all systems or of this one. */
+    public static void reach(String system, String place) {
+        if (!SET.isEmpty()) {
+            reach(place);
+            reach(system + "." + place);
+        }
+    }
+
+    /** Ends the process during what the calling thread does next, in the same way. */
+    public static void reachDuring(String system, String place) {
+        if (!SET.isEmpty()) {
+            reachDuring(place);
+            reachDuring(system + "." + place);
         }
     }
 

@@ -1,54 +1,36 @@
 package io.headrace.delivery;
 
-import java.util.Collections;
 import java.util.Iterator;
 import org.apache.spark.TaskContext;
-import org.apache.spark.api.java.function.FlatMapFunction;
-import org.apache.spark.api.java.function.MapPartitionsFunction;
 import org.apache.spark.executor.CommitDeniedException;
 import org.apache.spark.sql.Row;
 
-/**
- * Writes one lane's part of a batch, in a task on an executor, unless the ledger holds it.
- *
- * <p>Gives one receipt as JSON. Refusals are results too; only what another attempt may settle is
- * thrown.
- */
-final class LaneWriter
-        implements MapPartitionsFunction<Row, String>, FlatMapFunction<Iterator<Row>, String> {
+/** Writes one lane's part of a batch into Kafka's topics, in one transaction. */
+final class LaneWriter extends LaneTask {
     private static final long serialVersionUID = 1L;
 
     private final DeliveryOptions options;
-    private final BatchTerms terms;
 
     LaneWriter(DeliveryOptions options, BatchTerms terms) {
+        super(terms);
         this.options = options;
-        this.terms = terms;
+    }
+
+    /** What passes is thrown: Spark tries again, and the fence settles what is in doubt. */
+    @Override
+    protected boolean isResult(Refusal refusal) {
+        return refusal.isFinal();
     }
 
     @Override
-    public Iterator<String> call(Iterator<Row> rows) throws CommitDeniedException {
-        TaskContext task = TaskContext.get();
-        if (task.numPartitions() != terms.lanes()) {
-            if (rows.hasNext()) {
-                throw new IllegalStateException(
-                        task.numPartitions() + " tasks for " + terms.lanes() + " lanes");
-            }
-            // Spark may plan a batch without rows as it likes; the driver sees that lanes lack.
-            return Collections.emptyIterator();
-        }
-        Failpoint.reach("tasks-running");
-        try {
-            return Collections.singleton(deliver(task, rows).toJson()).iterator();
-        } catch (Refusal refusal) {
-            if (refusal.isFinal()) {
-                return Collections.singleton(Receipt.refused(refusal)).iterator();
-            }
-            throw refusal;
-        }
+    protected int sinks() {
+        return options.sinks().size();
     }
 
-    private Receipt deliver(TaskContext task, Iterator<Row> rows) throws CommitDeniedException {
+    @Override
+    protected Receipt deliver(TaskContext task, Iterator<Row> rows)
+            throws CommitDeniedException {
+        Failpoint.reach("tasks-running");
         Phases phases = new Phases();
         int number = task.partitionId();
         Lane lane = rested(task);
@@ -57,9 +39,9 @@ final class LaneWriter
         }
         try (Ledger ledger = new Ledger(options, number)) {
             LedgerRecord seen = ledger.glance();
-            if (Verdict.on(terms, seen, options.adopt()) == Verdict.HELD) {
+            if (verdict(seen) == Verdict.HELD) {
                 phases.end("ledger");
-                return readHeld(number, seen, rows, phases);
+                return held(number, seen, rows, phases);
             }
             lane = new Lane(options, number);
             try {
@@ -73,7 +55,7 @@ final class LaneWriter
             }
             LedgerRecord held = lane.last();
             Lanes.rest(options, lane);
-            return readHeld(number, held, rows, phases);
+            return held(number, held, rows, phases);
         }
     }
 
@@ -92,7 +74,7 @@ final class LaneWriter
     private Receipt writeOn(Lane rested, TaskContext task, Iterator<Row> rows, Phases phases)
             throws CommitDeniedException {
         try {
-            Verdict.requireSameTopics(terms, rested.last().terms(), options.adopt());
+            LedgerKind.TOPIC.requireSame(terms, rested.last().terms(), options.adopt());
             Turn.await(task);
         } catch (RuntimeException | CommitDeniedException problem) {
             rested.close();
@@ -114,7 +96,7 @@ final class LaneWriter
         lane.knows(ledger.settled());
         Failpoint.reach("ledger-read");
         phases.end("ledger");
-        return Verdict.on(terms, lane.last(), options.adopt()) == Verdict.WRITE;
+        return verdict(lane.last()) == Verdict.WRITE;
     }
 
     private Receipt write(Lane lane, Iterator<Row> rows, Phases phases) {
@@ -167,27 +149,13 @@ final class LaneWriter
         }
     }
 
-    /** Reads the rows of a part that is in the output already, and writes nothing. */
-    private Receipt readHeld(int number, LedgerRecord held, Iterator<Row> rows, Phases phases) {
-        Tally tally = new Tally(options.sinks().size());
-        rows.forEachRemaining(tally::add);
+    private Verdict verdict(LedgerRecord last) {
+        return Verdict.on(terms, last, options.adopt(), LedgerKind.TOPIC);
+    }
+
+    private Receipt held(int number, LedgerRecord held, Iterator<Row> rows, Phases phases) {
+        Tally tally = readHeld(number, held, rows, options.adopt().contains("batch"));
         phases.end("plan");
-        // With one lane, the evaluation that was committed counts as a whole. With several, the
-        // other lanes may be written from this one.
-        boolean isComparable =
-                terms.lanes() > 1
-                        && held.terms().batch() == terms.batch()
-                        && held.checksum() != null
-                        && !options.adopt().contains("batch");
-        if (isComparable && held.checksum() != tally.checksum()) {
-            throw Refusal.of(
-                    "batch-not-deterministic",
-                    "batch " + terms.batch() + " gave other rows when it was run again",
-                    "lane " + number + " holds " + held.rows() + " rows, and " + tally.total()
-                            + " with another checksum came now.",
-                    "take random values and the current time out of the steps, or use one lane; "
-                            + "to keep what the lane holds, start once with adopt=\"batch\".");
-        }
         return new Receipt(number, true, tally.rows(), phases.millis());
     }
 }

@@ -24,6 +24,9 @@ public record LedgerRecord(BatchTerms terms, long rows, Long checksum) {
                         .put("lanes", terms.lanes())
                         .put("rows", rows);
         json.put("checksum", checksum == null ? null : Long.toHexString(checksum));
+        if (terms.generation() > 0) {
+            json.put("generation", terms.generation());
+        }
         json.set("offsets", Json.value(terms.offsets().sources()));
         json.set("topics", Json.value(terms.topics()));
         return json.toString().getBytes(StandardCharsets.UTF_8);
@@ -41,7 +44,8 @@ public record LedgerRecord(BatchTerms terms, long rows, Long checksum) {
                         json.get("batch").asLong(),
                         json.get("lanes").asInt(),
                         new SourceOffsets(offsets),
-                        topics);
+                        topics,
+                        json.path("generation").asInt(0));
         JsonNode checksum = json.get("checksum");
         return new LedgerRecord(
                 terms,

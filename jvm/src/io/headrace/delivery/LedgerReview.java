@@ -2,6 +2,7 @@ package io.headrace.delivery;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 
 /**
  * Looks at the ledgers of all lanes together, on the driver, before the first batch of a run.
@@ -10,44 +11,36 @@ import java.util.List;
  * as at a first start.
  */
 final class LedgerReview {
-    private final DeliveryOptions options;
+    private final Ledgers ledgers;
     private final BatchTerms terms;
-    private final int partitions;
+    private final Set<String> adopt;
 
-    LedgerReview(DeliveryOptions options, BatchTerms terms, int partitions) {
-        this.options = options;
+    LedgerReview(Ledgers ledgers, BatchTerms terms, Set<String> adopt) {
+        this.ledgers = ledgers;
         this.terms = terms;
-        this.partitions = partitions;
+        this.adopt = adopt;
     }
 
     /** Refuses another number of lanes, or carries the ledger over to it if that was asked for. */
     void require() {
-        if (isAdopting()) {
+        if (!adopt.isEmpty()) {
             // What is adopted must not change meanwhile, in any lane that ever was.
-            fenceAll();
+            ledgers.fence();
         }
         BatchTerms held = anyOfThisLineage();
         if (held == null || held.lanes() == terms.lanes()) {
             return;
         }
-        if (!options.adopt().contains("lanes")) {
+        if (!adopt.contains("lanes")) {
             throw Verdict.lanesChanged(terms, held, "a batch must end in the lanes it began in.");
         }
         carryOver(held);
     }
 
-    private void fenceAll() {
-        for (int lane = 0; lane < partitions; lane++) {
-            try (Lane writer = new Lane(options, lane)) {
-                writer.fence();
-            }
-        }
-    }
-
     /** A record of this checkpoint; lane 0's above all, as there is no number without a lane 0. */
     private BatchTerms anyOfThisLineage() {
-        for (int lane = 0; lane < partitions; lane++) {
-            LedgerRecord last = last(lane);
+        for (int lane = 0; lane < ledgers.width(); lane++) {
+            LedgerRecord last = ledgers.last(lane);
             if (last != null && last.terms().lineage().equals(terms.lineage())) {
                 return last.terms();
             }
@@ -55,11 +48,11 @@ final class LedgerReview {
         return null;
     }
 
-    /** Writes the ledger anew for the new number of lanes, all of it in one transaction. */
+    /** Writes the ledger anew for the new number of lanes. */
     private void carryOver(BatchTerms held) {
         List<LedgerRecord> lanes = new ArrayList<>();
         for (int lane = 0; lane < held.lanes(); lane++) {
-            lanes.add(last(lane));
+            lanes.add(ledgers.last(lane));
         }
         boolean agree =
                 lanes.stream()
@@ -77,28 +70,12 @@ final class LedgerReview {
                             + "number first.");
         }
         long rows = lanes.stream().mapToLong(LedgerRecord::rows).sum();
-        BatchTerms moved =
-                new BatchTerms(
-                        held.lineage(), held.batch(), terms.lanes(), held.offsets(), held.topics());
-        try (Lane writer = new Lane(options, 0)) {
-            writer.fence();
-            writer.begin();
-            for (int lane = 0; lane < terms.lanes(); lane++) {
-                // The checksum of a lane's old part says nothing about its new one.
-                writer.sendRecord(new LedgerRecord(moved, lane == 0 ? rows : 0, null), lane);
-            }
-            writer.flush();
-            writer.commit(null);
+        BatchTerms moved = held.inLanes(terms.lanes());
+        List<LedgerRecord> next = new ArrayList<>();
+        for (int lane = 0; lane < terms.lanes(); lane++) {
+            // The checksum of a lane's old part says nothing about its new one.
+            next.add(new LedgerRecord(moved, lane == 0 ? rows : 0, null));
         }
-    }
-
-    private LedgerRecord last(int lane) {
-        try (Ledger ledger = new Ledger(options, lane)) {
-            return isAdopting() ? ledger.settled() : ledger.glance();
-        }
-    }
-
-    private boolean isAdopting() {
-        return !options.adopt().isEmpty();
+        ledgers.replace(next);
     }
 }

@@ -23,7 +23,8 @@ final class OutgoingRows {
     private static final int MILLIS = 4;
     private static final int CHECKSUM = 5;
 
-    private static final String PLACE = "place";
+    static final String CHECKED = "checksum";
+    static final String PLACE = "place";
 
     private OutgoingRows() {}
 
@@ -38,7 +39,7 @@ final class OutgoingRows {
                 col("value").cast("binary"),
                 col("headers"),
                 unix_millis(col("timestamp")),
-                xxhash64(content));
+                xxhash64(content).as(CHECKED));
     }
 
     /**
@@ -52,6 +53,16 @@ final class OutgoingRows {
         Dataset<Row> laned =
                 lanes == 1 ? placed.repartition(1) : placed.repartition(lanes, col("key"));
         return laned.sortWithinPartitions(PLACE);
+    }
+
+    /** The outgoing rows of some sinks. */
+    static Dataset<Row> to(Dataset<Row> batch, List<Integer> sinks) {
+        return batch.where(col("sink").isInCollection(sinks));
+    }
+
+    /** A row as a sink other than Kafka takes it. */
+    static OutgoingRow versioned(Row row, long version) {
+        return new OutgoingRow(row.<byte[]>getAs(KEY), row.<byte[]>getAs(VALUE), version);
     }
 
     static int sink(Row row) {

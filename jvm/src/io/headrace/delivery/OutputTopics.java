@@ -44,7 +44,7 @@ final class OutputTopics {
     }
 
     private void ask() {
-        List<String> names = new ArrayList<>(options.sinks().stream().map(Sink::topic).toList());
+        List<String> names = new ArrayList<>(options.topics());
         if (options.isExactlyOnce()) {
             names.add(options.progressTopic());
         }

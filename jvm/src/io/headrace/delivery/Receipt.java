@@ -2,7 +2,9 @@ package io.headrace.delivery;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -11,7 +13,8 @@ import java.util.Map;
  * @param lane which part
  * @param held whether it was in the output already
  * @param rows how many rows each sink was given
- * @param phases how long each phase took, in milliseconds
+ * @param phases how long each phase took, in milliseconds; the delivery into another sink than
+ *     Kafka has its sink's name before the phase's
  */
 record Receipt(int lane, boolean held, long[] rows, Map<String, Double> phases) {
     String toJson() {
@@ -21,11 +24,33 @@ record Receipt(int lane, boolean held, long[] rows, Map<String, Double> phases) 
         return json.toString();
     }
 
+    /**
+     * Reads what the tasks of a job reported.
+     *
+     * @throws Refusal if one of them did; one that no further attempt would change comes first
+     */
+    static List<Receipt> parseAll(List<String> told) {
+        List<Receipt> receipts = new ArrayList<>();
+        Refusal found = null;
+        for (String text : told) {
+            try {
+                receipts.add(parse(text));
+            } catch (Refusal refusal) {
+                found = found == null || refusal.isFinal() && !found.isFinal() ? refusal : found;
+            }
+        }
+        if (found != null) {
+            throw found;
+        }
+        return receipts;
+    }
+
     /** A refusal as a task's result: an exception would have Spark run the task again. */
     static String refused(Refusal refusal) {
         return Json.object()
                 .put("refusal", refusal.slug())
                 .put("message", refusal.getMessage())
+                .put("final", refusal.isFinal())
                 .toString();
     }
 
@@ -37,7 +62,10 @@ record Receipt(int lane, boolean held, long[] rows, Map<String, Double> phases) 
     static Receipt parse(String text) {
         JsonNode json = Json.read(text);
         if (json.has("refusal")) {
-            throw Refusal.received(json.get("refusal").asText(), json.get("message").asText());
+            throw Refusal.received(
+                    json.get("refusal").asText(),
+                    json.get("message").asText(),
+                    json.get("final").asBoolean());
         }
         JsonNode counts = json.get("rows");
         long[] rows = new long[counts.size()];

@@ -1,6 +1,7 @@
 package io.headrace.delivery;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 
 /**
  * A named reason not to go on.
@@ -51,11 +52,21 @@ public final class Refusal extends RuntimeException {
     }
 
     /** Brings a refusal back that a task reported as its result. */
-    static Refusal received(String slug, String message) {
-        return new Refusal(slug, true, message, null);
+    static Refusal received(String slug, String message, boolean isFinal) {
+        return new Refusal(slug, isFinal, message, null);
     }
 
-    String slug() {
+    /** The same, with the output in its detail: a pipeline may have several sinks. */
+    Refusal about(Sink sink) {
+        ObjectNode told = (ObjectNode) Json.read(getMessage().substring(MARK.length()));
+        told.put(
+                "detail",
+                "output \"" + sink.name() + "\" (" + sink.system() + "): "
+                        + told.get("detail").asText());
+        return new Refusal(slug, isFinal, MARK + told, this);
+    }
+
+    public String slug() {
         return slug;
     }
 

@@ -9,6 +9,7 @@ import java.util.Map;
 final class Report {
     private final DeliveryOptions options;
     private final long[] rows;
+    private final long[] held;
     private long batches;
     private long heldBatches;
     private long lastBatch = -1;
@@ -17,34 +18,40 @@ final class Report {
     Report(DeliveryOptions options) {
         this.options = options;
         this.rows = new long[options.sinks().size()];
+        this.held = new long[rows.length];
     }
 
     /** Adds a finished batch; gives the rows of each sink in it. */
-    synchronized long[] add(long batch, List<Receipt> receipts, double driverMs) {
+    synchronized long[] add(long batch, List<Delivered> jobs, double driverMs) {
         long[] counts = new long[rows.length];
         Map<String, Double> phases = new LinkedHashMap<>();
-        for (Receipt receipt : receipts) {
-            for (int sink = 0; sink < rows.length; sink++) {
-                counts[sink] += receipt.rows()[sink];
-                rows[sink] += receipt.rows()[sink];
-            }
-            // Lanes run side by side, so the slowest one counts.
-            receipt.phases().forEach((phase, ms) -> phases.merge(phase, ms, Math::max));
+        for (Delivered job : jobs) {
+            job.places().forEach(sink -> held[sink] += job.isHeld() ? 1 : 0);
+            job.receipts().forEach(receipt -> add(receipt, counts, phases));
         }
         phases.put("batch", driverMs);
         batches++;
-        if (!receipts.isEmpty() && receipts.stream().allMatch(Receipt::held)) {
-            heldBatches++;
-        }
+        heldBatches += jobs.stream().allMatch(Delivered::isHeld) ? 1 : 0;
         lastBatch = batch;
         lastPhases = phases;
         return counts;
     }
 
+    private void add(Receipt receipt, long[] counts, Map<String, Double> phases) {
+        for (int sink = 0; sink < rows.length; sink++) {
+            counts[sink] += receipt.rows()[sink];
+            rows[sink] += receipt.rows()[sink];
+        }
+        // Lanes run side by side, so the slowest one counts.
+        receipt.phases().forEach((phase, ms) -> phases.merge(phase, ms, Math::max));
+    }
+
     synchronized String toJson() {
         Map<String, Long> named = new LinkedHashMap<>();
+        Map<String, Long> heldBy = new LinkedHashMap<>();
         for (int sink = 0; sink < rows.length; sink++) {
             named.merge(options.sinks().get(sink).name(), rows[sink], Long::sum);
+            heldBy.merge(options.sinks().get(sink).name(), held[sink], Math::max);
         }
         int deadLetters = options.deadLetterSink();
         ObjectNode json =
@@ -54,6 +61,7 @@ final class Report {
                         .put("last_batch", lastBatch)
                         .put("dead_letters", deadLetters < 0 ? 0 : rows[deadLetters]);
         json.set("rows", Json.value(named));
+        json.set("held_by_sink", Json.value(heldBy));
         json.set("last_phases_ms", Json.value(lastPhases));
         return json.toString();
     }

@@ -1,6 +1,24 @@
 package io.headrace.delivery;
 
 import java.io.Serializable;
+import java.util.Map;
 
-/** A sink as the rows name it by its place in the list: its own name, and its topic. */
-record Sink(String name, String topic) implements Serializable {}
+/**
+ * A sink as the rows name it by its place in the list.
+ *
+ * @param name the output's name
+ * @param system what it writes to, such as {@code kafka}
+ * @param settings what the system's own classes read
+ */
+record Sink(String name, String system, Map<String, String> settings) implements Serializable {
+    static final String KAFKA = "kafka";
+
+    boolean isTopic() {
+        return system.equals(KAFKA);
+    }
+
+    /** The topic, where it is one. */
+    String topic() {
+        return settings.get("topic");
+    }
+}

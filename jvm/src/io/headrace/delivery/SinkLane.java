@@ -1,12 +1,30 @@
 package io.headrace.delivery;
 
+import java.util.Optional;
+
 /**
  * One lane of one sink, open in one task: it takes rows and, at their end, the batch's record.
  *
- * <p>The calls come in this order: {@code claim}, then, if the record says that the batch is to be
- * written, {@code write} for each row and {@code commit} once; {@code close} in any case.
+ * <p>The calls come in this order: {@code glance}, {@code claim}, then, if the record says that the
+ * batch is to be written, {@code write} for each row and {@code commit} once; {@code close} in any
+ * case, and at any point.
+ *
+ * <p>A lane reaches the failpoints {@code rows-flushed}, {@code record-sent} and {@code
+ * commit-in-doubt} in its {@code commit}, each where the words are true of it.
  */
 public interface SinkLane extends AutoCloseable {
+    /**
+     * Tells what the sink holds without disturbing anybody, where a claim would shut others out.
+     *
+     * <p>A driver that was left behind learns from it that others went on, and leaves the lane to
+     * them.
+     *
+     * @return the last record; nothing if there is none, or if a claim shuts nobody out for good
+     */
+    default Optional<LedgerRecord> glance() {
+        return Optional.empty();
+    }
+
     /**
      * Shuts out every earlier holder of the lane, and tells what the sink holds.
      *

@@ -42,8 +42,8 @@ final class TopicPreparation {
             prepareLedger();
         }
         if (options.makesTopics()) {
-            for (Sink sink : options.sinks()) {
-                make(new NewTopic(sink.topic(), Optional.empty(), Optional.empty()));
+            for (String topic : options.topics()) {
+                make(new NewTopic(topic, Optional.empty(), Optional.empty()));
             }
         }
     }

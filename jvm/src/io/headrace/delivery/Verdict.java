@@ -1,6 +1,5 @@
 package io.headrace.delivery;
 
-import java.util.Map;
 import java.util.Set;
 
 /** Whether a lane has a batch to write, judged by the last record of its ledger. */
@@ -16,18 +15,20 @@ enum Verdict {
      * @param terms the batch that Spark runs
      * @param last the last record of the lane, or null
      * @param adopt what the user has said to take over as it is
+     * @param kind where the ledger is kept
      * @throws Refusal if going on would lose or double something
      */
-    static Verdict on(BatchTerms terms, LedgerRecord last, Set<String> adopt) {
+    static Verdict on(
+            BatchTerms terms, LedgerRecord last, Set<String> adopt, LedgerKind kind) {
         if (last == null) {
-            return onNothing(terms, adopt);
+            return onNothing(terms, adopt, kind);
         }
         BatchTerms held = last.terms();
         if (!held.lineage().equals(terms.lineage())) {
             return onOtherLineage(terms, held, adopt);
         }
         requireSameLanes(terms, held);
-        requireSameTopics(terms, held, adopt);
+        kind.requireSame(terms, held, adopt);
         if (held.batch() >= terms.batch()) {
             requireSameOffsets(terms, held);
             return HELD;
@@ -45,30 +46,14 @@ enum Verdict {
         return WRITE;
     }
 
-    /** Refuses output topics that were made anew since the ledger's last batch. */
-    static void requireSameTopics(BatchTerms terms, BatchTerms held, Set<String> adopt) {
-        for (Map.Entry<String, String> topic : terms.topics().entrySet()) {
-            String before = held.topics().get(topic.getKey());
-            boolean isOther = before != null && !before.equals(topic.getValue());
-            if (isOther && !adopt.contains("topics")) {
-                throw Refusal.of(
-                        "topic-recreated",
-                        "output topic \"" + topic.getKey() + "\" was made anew",
-                        "batch " + held.batch() + " went to the topic with id " + before
-                                + ", which is gone; this one has id " + topic.getValue() + ".",
-                        "to go on into the new one from batch " + terms.batch()
-                                + ", start once with adopt=\"topics\".");
-            }
-        }
-    }
-
-    private static Verdict onNothing(BatchTerms terms, Set<String> adopt) {
+    private static Verdict onNothing(
+            BatchTerms terms, Set<String> adopt, LedgerKind kind) {
         if (terms.batch() > 0 && !adopt.contains("ledger")) {
             throw Refusal.of(
                     "ledger-missing",
                     "the ledger is empty, and the checkpoint is at batch " + terms.batch(),
-                    "the progress topic was deleted, made anew, or belongs to another name.",
-                    "give the pipeline its name and cluster back; to begin a new ledger with this "
+                    kind.missing(),
+                    "give the pipeline its name and its servers back; to begin a new ledger with this "
                             + "batch, start once with adopt=\"ledger\".");
         }
         return WRITE;

@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.functions;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.MetadataBuilder;
@@ -45,6 +46,17 @@ public final class Parcel implements Serializable {
         }
         Column whole = functions.struct(all.toArray(Column[]::new));
         return Call.of(this, "pack", DataTypes.BinaryType, whole);
+    }
+
+    /**
+     * Packs a struct into bytes, as a column.
+     *
+     * @param payload a struct whose types are those of the schema
+     * @param schema its fields as Spark's JSON
+     */
+    public static Column column(Column payload, String schema) {
+        StructType type = (StructType) DataType.fromJson(schema);
+        return Call.of(new Parcel(type), "pack", DataTypes.BinaryType, payload);
     }
 
     /** Quotes a name, as Spark would read a dot in it as an access to a nested field. */

@@ -14,9 +14,7 @@ import org.apache.spark.sql.catalyst.util.ArrayData;
  * @param unsent the names of the columns that the database has not sent
  * @param isSnapshot whether the row was read by a snapshot
  * @param place where its database says it is, or null
- * @param at when it was made, in microseconds
- * @param partition the partition that it was read from
- * @param offset its offset there
+ * @param origin where it was read, and when it was made
  * @param carried origin, dead letter and source of the input, packed
  */
 record Change(
@@ -24,13 +22,8 @@ record Change(
         List<String> unsent,
         boolean isSnapshot,
         Place place,
-        long at,
-        int partition,
-        long offset,
+        Origin origin,
         byte[] carried) {
-    /** The time of a change that has none. */
-    static final long NO_TIME = Long.MIN_VALUE;
-
     // The columns of a packed change, in the order in which Tables packs them.
     private static final int AFTER = 0;
     private static final int UNCHANGED = 1;
@@ -51,10 +44,23 @@ record Change(
                 unsent(row.isNullAt(UNCHANGED) ? null : row.getArray(UNCHANGED)),
                 row.getBoolean(IS_SNAPSHOT),
                 place(row),
-                row.isNullAt(AT) ? NO_TIME : row.getLong(AT),
-                origin.getInt(0),
-                origin.getLong(1),
+                new Origin(
+                        origin.getInt(0),
+                        origin.getLong(1),
+                        row.isNullAt(AT) ? Origin.NO_TIME : row.getLong(AT)),
                 carried);
+    }
+
+    int partition() {
+        return origin.partition();
+    }
+
+    long offset() {
+        return origin.offset();
+    }
+
+    long at() {
+        return origin.at();
     }
 
     private static Place place(UnsafeRow row) {

@@ -7,15 +7,12 @@ import java.nio.ByteBuffer;
  *
  * @param row the packed row, or null after a deletion
  * @param shape a number that stands for the columns of the row
- * @param at when the last change was made, in microseconds
- * @param partition where the last change was read
- * @param offset its offset there
+ * @param last where the last change was read, and when it was made
  * @param streamed the place of the last change that was no row of a snapshot, or null
  * @param snapshot the position of the snapshot that the row is from; {@link #NONE} if a change came
  *     after it, or its snapshot told none
  */
-record Kept(
-        byte[] row, int shape, long at, int partition, long offset, Place streamed, long snapshot) {
+record Kept(byte[] row, int shape, Origin last, Place streamed, long snapshot) {
     static final long NONE = Long.MIN_VALUE;
 
     private static final byte VERSION = 1;
@@ -30,9 +27,7 @@ record Kept(
         return new Kept(
                 row,
                 shape,
-                change.at(),
-                change.partition(),
-                change.offset(),
+                change.origin(),
                 isSnapshot || change.place() == null ? known : change.place(),
                 isSnapshot && change.place() != null ? change.place().position() : NONE);
     }
@@ -47,7 +42,7 @@ record Kept(
      */
     boolean hasSeen(Change change) {
         Place place = change.place();
-        if (place == null || change.at() > at) {
+        if (place == null || change.at() > last.at()) {
             return false;
         }
         if (change.isSnapshot()) {
@@ -59,15 +54,22 @@ record Kept(
         }
         // Behind a snapshot's row in its own partition, a change is newer whatever its position:
         // it may have been written before the snapshot and committed after it.
-        return change.partition() != partition && place.position() < snapshot;
+        return change.partition() != last.partition() && place.position() < snapshot;
     }
 
     /** Whether a topic's record is older than the one that was seen last. */
     boolean isBeyond(Change record) {
-        if (record.partition() == partition) {
+        if (record.partition() == last.partition()) {
             return false;
         }
-        return record.at() == at ? record.partition() < partition : record.at() < at;
+        return record.at() == last.at()
+                ? record.partition() < last.partition()
+                : record.at() < last.at();
+    }
+
+    /** When the last change was made, in microseconds. */
+    long at() {
+        return last.at();
     }
 
     boolean isDeleted() {
@@ -83,8 +85,8 @@ record Kept(
         int flags = (row == null ? 0 : HAS_ROW) | (streamed == null ? 0 : HAS_PLACE);
         Place place = streamed == null ? new Place(0, 0, 0) : streamed;
         ByteBuffer buffer = ByteBuffer.allocate(HEADER + (row == null ? 0 : row.length));
-        buffer.put(VERSION).put((byte) flags).putInt(shape).putInt(partition);
-        buffer.putLong(at).putLong(offset).putLong(snapshot);
+        buffer.put(VERSION).put((byte) flags).putInt(shape).putInt(last.partition());
+        buffer.putLong(last.offset()).putLong(last.at()).putLong(snapshot);
         buffer.putLong(place.position()).putLong(place.major()).putLong(place.minor());
         if (row != null) {
             buffer.put(row);
@@ -104,9 +106,7 @@ record Kept(
         }
         int flags = buffer.get();
         int shape = buffer.getInt();
-        int partition = buffer.getInt();
-        long at = buffer.getLong();
-        long offset = buffer.getLong();
+        Origin last = new Origin(buffer.getInt(), buffer.getLong(), buffer.getLong());
         long snapshot = buffer.getLong();
         Place place = new Place(buffer.getLong(), buffer.getLong(), buffer.getLong());
         byte[] row = null;
@@ -114,7 +114,6 @@ record Kept(
             row = new byte[buffer.remaining()];
             buffer.get(row);
         }
-        return new Kept(
-                row, shape, at, partition, offset, (flags & HAS_PLACE) == 0 ? null : place, snapshot);
+        return new Kept(row, shape, last, (flags & HAS_PLACE) == 0 ? null : place, snapshot);
     }
 }

@@ -120,7 +120,7 @@ final class TableKeeper extends StatefulProcessor<Row, Row, Row> {
         if (!terms.isCaptured()) {
             position = last.offset();
         }
-        Long at = last.at() == Change.NO_TIME ? null : Long.valueOf(last.at());
+        Long at = last.at() == Origin.NO_TIME ? null : Long.valueOf(last.at());
         return RowFactory.create(CHANGE, old, now, position, at, last.carried(), in, seen);
     }
 
@@ -147,7 +147,7 @@ final class TableKeeper extends StatefulProcessor<Row, Row, Row> {
     private void rememberUntil(Kept kept, long watermark) {
         long from = Math.max(kept.at(), watermark * MICROS);
         long until = until(from);
-        if (kept.at() != Change.NO_TIME && until != Long.MAX_VALUE) {
+        if (kept.at() != Origin.NO_TIME && until != Long.MAX_VALUE) {
             getHandle().registerTimer(until);
         }
     }

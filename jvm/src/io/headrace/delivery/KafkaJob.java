@@ -1,0 +1,81 @@
+package io.headrace.delivery;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Encoders;
+import org.apache.spark.sql.Row;
+
+/** Writes the rows of all topics, dead letters among them, through the same lanes. */
+final class KafkaJob implements SinkJob {
+    private static final Duration GRACE = Duration.ofSeconds(5);
+
+    private final DeliveryOptions options;
+
+    private Admin admin;
+    private OutputTopics topics;
+    private GroupOffsets group;
+
+    KafkaJob(DeliveryOptions options) {
+        this.options = options;
+    }
+
+    @Override
+    public List<Integer> places() {
+        return IntStream.range(0, options.sinks().size())
+                .filter(place -> options.sinks().get(place).isTopic())
+                .boxed()
+                .toList();
+    }
+
+    @Override
+    public void prepare() {
+        TopicPreparation.run(options);
+    }
+
+    @Override
+    public List<Receipt> write(Dataset<Row> batch, BatchTerms terms) {
+        boolean isFirst = topics == null;
+        if (isFirst) {
+            open();
+        }
+        // Rows of other sinks are there only if there are such sinks.
+        boolean isAlone = places().size() == options.sinks().size();
+        Dataset<Row> rows = isAlone ? batch : OutgoingRows.to(batch, places());
+        BatchTerms own = terms.into(topics.ids());
+        if (!options.isExactlyOnce()) {
+            return Receipt.parseAll(
+                    OutgoingRows.of(rows)
+                            .mapPartitions(new PlainWriter(options), Encoders.STRING())
+                            .collectAsList());
+        }
+        if (isFirst) {
+            Ledgers ledgers = new TopicLedgers(options, topics.progressPartitions());
+            new LedgerReview(ledgers, own, options.adopt()).require();
+        }
+        return new LaneWriter(options, own).run(rows);
+    }
+
+    /** Shows how far the query has come, once a batch is in all its sinks. */
+    void showProgress(SourceOffsets offsets) {
+        group.commit(offsets);
+    }
+
+    private void open() {
+        admin = Admin.create(ClientSettings.admin(options));
+        topics = new OutputTopics(options, admin);
+        group = new GroupOffsets(options.group(), admin);
+    }
+
+    @Override
+    public void close() {
+        if (admin != null) {
+            Lanes.close(options);
+            SharedProducer.close(options);
+            admin.close(GRACE);
+            admin = null;
+        }
+    }
+}

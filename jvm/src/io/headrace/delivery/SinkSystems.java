@@ -1,0 +1,30 @@
+package io.headrace.delivery;
+
+/** The systems that can be written to beside Kafka, by their names. */
+final class SinkSystems {
+    private SinkSystems() {}
+
+    /**
+     * Makes the job that writes a sink.
+     *
+     * @param place of the sink among all
+     * @throws Refusal if the session lacks the jars of the sink's system
+     */
+    static SinkJob job(DeliveryOptions options, int place) {
+        Sink sink = options.sinks().get(place);
+        SinkTerms terms =
+                new SinkTerms(options.pipeline(), sink.name(), sink.system(), sink.settings());
+        try {
+            // Each branch loads its classes alone, as those of others may not be there.
+            switch (terms.system()) {
+                default -> throw new IllegalArgumentException("no system " + terms.system());
+            }
+        } catch (NoClassDefFoundError missing) {
+            throw Refusal.of(
+                    "sink-jars-missing",
+                    "this Spark session cannot write to " + sink.system(),
+                    "its class path has no " + missing.getMessage() + ".",
+                    "let headrace start the session, with the artifacts of the pipeline's sinks.");
+        }
+    }
+}
