@@ -19,6 +19,7 @@ from headrace.pipeline import Pipeline
 from headrace.schema.hints import digits
 from headrace.sources.kafka import kafka
 from headrace.stream import Stream
+from headrace.table import Table
 from headrace.windows import watermarks
 from headrace.windows.firing import after, refire
 from headrace.windows.kinds import (
@@ -44,6 +45,7 @@ __all__ = [
     "SettingsError",
     "StepError",
     "Stream",
+    "Table",
     "after",
     "assigned",
     "cdc",

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+from headrace.cdc import CapturedTable
+from headrace.durations import days
 from headrace.errors import DeliveryError, StepError
 from headrace.event import event_type
+from headrace.plan.changes import keep_table, read_changes
 from headrace.plan.explain import explain
 from headrace.plan.steps import Output, Read, Stateful, Step, walk
 from headrace.plan.targets import require_target
@@ -17,9 +20,13 @@ from headrace.schema.origin import declared_at
 from headrace.sinks import Sink
 from headrace.sources import KafkaSource
 from headrace.stream import Stream
+from headrace.table import Table, written_rows
 from headrace.windows.watermarks import Strategy, by_partition
 
 DELIVERIES = ("exactly-once", "at-least-once")
+
+REMEMBERED = days(7)
+"""How long it is known of a deleted key that it was deleted, unless told otherwise."""
 
 
 class Pipeline:
@@ -70,6 +77,7 @@ class Pipeline:
         self.lanes = lanes
         self.dead_letter_limit = dead_letter_limit
         self._outputs: list[Output] = []
+        self._change_reads = 0
 
     @property
     def outputs(self) -> tuple[Output, ...]:
@@ -113,29 +121,107 @@ class Pipeline:
         """
         where = declared_at()
         event = event_type(source.event)
-        if watermark is None:
-            watermark = by_partition(out_of_order or timedelta(0))
-        elif out_of_order is not None:
-            raise StepError(
-                "watermark-twice",
-                f'topic "{source.topic}" is read with out_of_order and a watermark',
-                detail="out_of_order is short for watermarks.by_partition(...).",
-                hint="give the strategy alone, with the lag in it.",
-                where=where,
-            )
+        strategy = _strategy(source.topic, out_of_order, watermark, where)
         return Stream(
-            Read(event.record, event.key, event.time, where, source, watermark)
+            Read(event.record, event.key, event.time, where, source, strategy)
         )
+
+    def changes(
+        self,
+        source: CapturedTable | KafkaSource,
+        *,
+        out_of_order: timedelta | None = None,
+        watermark: Strategy | None = None,
+    ) -> Stream:
+        """Read every change of a table as a stream.
+
+        Its columns are ``op`` (``insert``, ``update``, ``delete``, or ``snapshot`` for
+        a row that was there before), ``before`` and ``after``, the rows, as far as
+        the database tells them; ``position`` in the database's log, ``transaction``,
+        ``is_snapshot``, ``changed_at``, the event time; and ``unchanged``, the columns
+        of ``after`` that the database has not sent because they stayed the same. The
+        records of a topic have ``op`` ``upsert`` or ``delete``.
+
+        A change that cannot be read stops the pipeline: [table-shape-changed],
+        [table-truncated], [change-unreadable].
+
+        Args:
+            source: The table, from ``cdc.postgres(...)``, or a topic whose records are
+                its rows, from ``kafka(...)``.
+            out_of_order: As for `read`.
+            watermark: As for `read`.
+
+        Raises:
+            SchemaError: [not-an-event] the source's class was not declared.
+            StepError: [rows-undeclared] it has no class; [table-needs-key],
+                [duration-negative], [watermark-twice].
+
+        Example:
+            ``bank.changes(cdc.postgres("bank", "public.users", User))``
+        """
+        where = declared_at()
+        strategy = _strategy(source.topic, out_of_order, watermark, where)
+        return Stream(read_changes(source, (), strategy, self._next_read(), where))
+
+    def table(
+        self,
+        source: CapturedTable | KafkaSource,
+        *,
+        key: str | Sequence[str] | None = None,
+        name: str | None = None,
+        remember_deleted: timedelta = REMEMBERED,
+        watermark: Strategy | None = None,
+    ) -> Table:
+        """Keep a table: the last row of each key.
+
+        State: for each key its row; of a deleted key the place of its deletion,
+            until the watermark is `remember_deleted` beyond it.
+        Late events: applied like any other: the order of the log counts, not time.
+        After a restart: goes on with the rows of the last committed batch.
+
+        Args:
+            source: A captured table, from ``cdc.postgres(...)``, or a topic whose
+                records are its rows, from ``kafka(...)``: one without a value takes
+                away the row of its key.
+            key: The column or columns of the key; by default the key of the class.
+            name: What its state is kept under, once in a pipeline; by default the
+                topic's name.
+            remember_deleted: How long it is known of a deleted key that it was
+                deleted, so that an older change that comes late does not bring it
+                back.
+            watermark: As for `read`; by it alone deleted keys are forgotten.
+
+        Raises:
+            SchemaError: [not-an-event] the source's class was not declared.
+            StepError: [rows-undeclared], [table-needs-key], [column-unknown],
+                [key-type-unsupported], [event-field-optional], [name-refused],
+                [duration-negative].
+
+        Example:
+            ``bank.table(cdc.postgres("bank", "public.users", User), key="user_id")``
+        """
+        where = declared_at()
+        by = (key,) if isinstance(key, str) else tuple(key or ())
+        strategy = _strategy(source.topic, None, watermark, where)
+        read = read_changes(source, by, strategy, self._next_read(), where)
+        return Table(keep_table(read, name, remember_deleted, where), read.by)
+
+    def _next_read(self) -> int:
+        self._change_reads += 1
+        return self._change_reads
 
     def write(
         self,
         name: str,
-        stream: Stream,
+        stream: Stream | Table,
         sink: Sink,
         *,
         delivery: str | None = None,
     ) -> None:
-        """Write a stream into a sink.
+        """Write a stream or a table into a sink.
+
+        Of a table the sink gets each row that has changed, by its key, and of a
+        deleted row that it is gone.
 
         Several outputs may share a topic if their columns, format and key are the
         same. A topic that the pipeline reads cannot be one that it writes.
@@ -151,10 +237,10 @@ class Pipeline:
         Raises:
             StepError: [output-name-taken], [column-unknown], [key-type-unsupported],
                 [name-refused], [step-name-taken], [target-shared], [topic-reserved],
-                [topic-read-and-written], [topic-shared].
+                [topic-read-and-written], [topic-shared], [table-key-differs].
             DeliveryError: [delivery-unknown] there is no such delivery;
                 [delivery-unsupported] the sink does not give it; [sink-not-keyed]
-                there is no key to replace by.
+                there is no key to replace or to delete by.
         """
         where = declared_at()
         require_name(name, "an output", where)
@@ -173,7 +259,10 @@ class Pipeline:
                 hint="give each output a name of its own.",
                 where=where,
             )
-        output = Output(name, stream.step, sink, delivery, where)
+        step = stream.step
+        if isinstance(stream, Table):
+            step = written_rows(stream, sink, name, where)
+        output = Output(name, step, sink, delivery, where)
         require_target(
             output,
             self._outputs,
@@ -181,8 +270,27 @@ class Pipeline:
             dead_letters=self.dead_letter_topic,
         )
         require_replaceable(output)
-        _require_step_names([*(o.step for o in self._outputs), stream.step])
+        _require_step_names([*(o.step for o in self._outputs), step])
         self._outputs.append(output)
+
+
+def _strategy(
+    topic: str,
+    out_of_order: timedelta | None,
+    watermark: Strategy | None,
+    where: str,
+) -> Strategy:
+    if watermark is None:
+        return by_partition(out_of_order or timedelta(0))
+    if out_of_order is not None:
+        raise StepError(
+            "watermark-twice",
+            f'topic "{topic}" is read with out_of_order and a watermark',
+            detail="out_of_order is short for watermarks.by_partition(...).",
+            hint="give the strategy alone, with the lag in it.",
+            where=where,
+        )
+    return watermark
 
 
 def _require_step_names(ends: Sequence[Step]) -> None:

@@ -72,7 +72,11 @@ def java_methods(text: str) -> Iterator[tuple[str, int, int]]:
             end += 1
         parameters = re.sub(r"<[^()]*?>", "", found["parameters"])
         count = len(parameters.split(",")) if parameters.strip() else 0
-        yield found["name"], bare.count("\n", found.end(), end), count
+        # What stands in brackets behind a record's name is its fields, and what
+        # follows is a class.
+        is_record = re.search(r"\brecord\s+$", bare[: found.start("name")])
+        lines = 0 if is_record else bare.count("\n", found.end(), end)
+        yield found["name"], lines, count
 
 
 def java_faults(text: str) -> list[str]:
@@ -129,6 +133,13 @@ def test_a_long_java_method_is_caught() -> None:
 
     assert not java_faults(method(49))
     assert java_faults(method(51)) == ["f has 52 lines"]
+
+
+def test_a_record_may_be_longer_than_a_method() -> None:
+    lines = " int a;\n" * 60
+
+    assert not java_faults(f"record R(int a) {{\n{lines}}}")
+    assert java_faults(f"record R(int a) {{\n int f() {{\n{lines}}} }}")
 
 
 def test_a_seventh_java_parameter_is_caught() -> None:

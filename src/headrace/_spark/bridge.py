@@ -197,6 +197,68 @@ def decode(df: DataFrame, schema: str, options: Mapping[str, str]) -> DataFrame:
     return DataFrame(decoder.over(df._jdf, schema, java_map(spark, options)), spark)
 
 
+class Keeping(Protocol):
+    """What the operator has to know of a table."""
+
+    @property
+    def terms(self) -> Mapping[str, Any]:
+        """All of it, as ``io.headrace.tables.Tables`` reads it."""
+
+
+def table(df: DataFrame, step: Keeping) -> DataFrame:
+    """Keep the last row of each key; give the net change of each key and batch.
+
+    ``before`` and ``after`` are its rows, null where there is none; beside them stand
+    ``position``, ``changed_at`` and what every row carries. Dead letters pass.
+
+    Each batch of the query reports, as an observed metric ``table.<name>``, what came
+    ``in``, and ``applied``, ``outdated`` and ``dead_letters``, which add up to it;
+    and the net changes: ``inserted``, ``updated`` and ``deleted``.
+
+    State: for each key its row and the place of its last change; of a deleted one
+        the place, until the watermark is far enough beyond it.
+    Late events: applied like any other.
+    After a restart: goes on with the rows of the last committed batch.
+
+    Args:
+        df: Changes, as `decode_captured` or `decode_upserts` gives them, with a
+            watermark, in append mode.
+        step: Its terms.
+
+    Raises:
+        MachineError: [operators-jar-missing], [spark-version-unsupported].
+    """
+    spark = df.sparkSession
+    tables = java_class(spark, "tables.Tables")
+    return DataFrame(tables.over(df._jdf, json.dumps(step.terms)), spark)
+
+
+def decode_captured(df: DataFrame, schema: str, name: str) -> DataFrame:
+    """Read the changes of a captured table; one that cannot be read stops the query.
+
+    Args:
+        df: Rows as Spark's Kafka source gives them.
+        schema: The table's columns, as Spark writes a schema in JSON.
+        name: What the metric ``captured.<name>`` is called by, once in a query.
+    """
+    spark = df.sparkSession
+    decoder = java_class(spark, "formats.DecodeChanges")
+    return DataFrame(decoder.captured(df._jdf, schema, name), spark)
+
+
+def decode_upserts(df: DataFrame, schema: str, options: Mapping[str, str]) -> DataFrame:
+    """Read a topic's records as the changes of a table's rows.
+
+    Args:
+        df: Rows as Spark's Kafka source gives them.
+        schema: The rows' columns, as Spark writes a schema in JSON.
+        options: As for `decode`, and ``key``: the column that a record's key tells.
+    """
+    spark = df.sparkSession
+    decoder = java_class(spark, "formats.DecodeChanges")
+    return DataFrame(decoder.upserts(df._jdf, schema, java_map(spark, options)), spark)
+
+
 def encode(df: DataFrame, options: Mapping[str, str]) -> DataFrame:
     """Write the column ``payload`` into bytes, as the column ``value``.
 

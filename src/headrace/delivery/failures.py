@@ -6,7 +6,14 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from headrace.errors import DeliveryError, HeadraceError, LogError, SchemaError
+from headrace.errors import (
+    CaptureError,
+    DeliveryError,
+    HeadraceError,
+    LogError,
+    SchemaError,
+    StepError,
+)
 
 _MARK = "headrace-refusal "
 
@@ -23,6 +30,7 @@ _NAMED: Mapping[str, Callable[[_Told], HeadraceError]] = {
     "batch-not-deterministic": lambda t: DeliveryError("batch-not-deterministic", **t),
     "batch-too-large": lambda t: DeliveryError("batch-too-large", **t),
     "broker-unreachable": lambda t: LogError("broker-unreachable", **t),
+    "change-unreadable": lambda t: CaptureError("change-unreadable", **t),
     "checkpoint-damaged": lambda t: DeliveryError("checkpoint-damaged", **t),
     "checkpoint-missing": lambda t: DeliveryError("checkpoint-missing", **t),
     "commit-unknown": lambda t: DeliveryError("commit-unknown", **t),
@@ -45,12 +53,17 @@ _NAMED: Mapping[str, Callable[[_Told], HeadraceError]] = {
     "sink-jars-missing": lambda t: DeliveryError("sink-jars-missing", **t),
     "sink-mismatch": lambda t: DeliveryError("sink-mismatch", **t),
     "sink-unreachable": lambda t: DeliveryError("sink-unreachable", **t),
+    "table-class-changed": lambda t: StepError("table-class-changed", **t),
+    "table-key-missing": lambda t: CaptureError("table-key-missing", **t),
+    "table-shape-changed": lambda t: CaptureError("table-shape-changed", **t),
+    "table-truncated": lambda t: CaptureError("table-truncated", **t),
     "target-recreated": lambda t: DeliveryError("target-recreated", **t),
     "too-many-dead-letters": lambda t: DeliveryError("too-many-dead-letters", **t),
     "topic-missing": lambda t: LogError("topic-missing", **t),
     "topic-recreated": lambda t: DeliveryError("topic-recreated", **t),
     "topic-refused": lambda t: LogError("topic-refused", **t),
     "transaction-timeout": lambda t: DeliveryError("transaction-timeout", **t),
+    "value-not-sent": lambda t: CaptureError("value-not-sent", **t),
     "versions-exhausted": lambda t: DeliveryError("versions-exhausted", **t),
     "writer-fenced": lambda t: DeliveryError("writer-fenced", **t),
 }

@@ -95,9 +95,9 @@ def _step(step: Step, numbers: dict[Step, int]) -> dict[str, Any]:
         "required": [field.name for field in step.columns if field.required],
     }
     if isinstance(step, Read):
-        told["topic"] = step.source.topic
-        told["format"] = step.source.format
-        told["start"] = step.source.start
+        told["topic"] = step.topic
+        told["format"] = step.format
+        told["start"] = step.start
     return told
 
 

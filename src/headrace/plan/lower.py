@@ -18,6 +18,7 @@ from pyspark.sql.types import DecimalType, FloatType, IntegralType
 
 from headrace._spark import bridge
 from headrace.errors import StepError
+from headrace.plan.changes import KeepTable
 from headrace.plan.panes import KIND, chosen_columns, kind_of
 from headrace.plan.steps import (
     Dedupe,
@@ -101,6 +102,8 @@ class Lowering:
                 return self._open_source(step).withColumn("_read", sql.lit(number))
             case Dedupe():
                 return bridge.dedupe(self._clocked(step.input), step)
+            case KeepTable():
+                return bridge.table(self._clocked(step.input), step)
             case Window():
                 return bridge.window(self._clocked(step.input), step)
         raise AssertionError(step)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as sql
 
+from headrace.plan.changes import DELETED, TableRows
 from headrace.plan.lower import (
     CARRIED,
     Lowering,
@@ -74,6 +75,9 @@ class _FanOut:
             columns = frame.select(payload.alias("payload")).select("payload.*")
             require_key_found(output, columns)
             value = self._encode(output, payload, _schema(columns.schema, output))
+            if isinstance(output.step, TableRows):
+                # A key whose row is gone has no value.
+                value = sql.when(~sql.col(f"{struct}.{DELETED}"), value)
             record = _record(route.number, _key(output, struct), value)
             records.append(sql.when(keep, record))
         if len(routes) == 1:

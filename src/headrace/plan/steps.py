@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, ClassVar
 
+from headrace.cdc import CapturedTable
 from headrace.schema.expressions import Expression
 from headrace.schema.types import Record
 from headrace.sinks import Sink
@@ -57,16 +58,39 @@ class Step:
 class Read(Step):
     """Read a topic."""
 
-    source: KafkaSource
+    source: KafkaSource | CapturedTable
     watermark: Strategy
 
     verb: ClassVar[str] = "read"
 
     @property
+    def topic(self) -> str:
+        """The topic that is read."""
+        return self.source.topic
+
+    @property
+    def format(self) -> str:
+        """How its bytes are written."""
+        source = self.source
+        return source.format if isinstance(source, KafkaSource) else "json"
+
+    @property
+    def start(self) -> str:
+        """Where a pipeline without a checkpoint begins; a captured table as a whole."""
+        source = self.source
+        return source.start if isinstance(source, KafkaSource) else "earliest"
+
+    @property
+    def ahead(self) -> timedelta | None:
+        """How far an event's time may lie beyond its record's; None for any."""
+        source = self.source
+        return source.ahead if isinstance(source, KafkaSource) else None
+
+    @property
     def summary(self) -> str:
         """Name the topic, its event and format."""
-        source = self.source
-        return f"topic {source.topic}, {source.event.__name__} as {source.format}"
+        event = getattr(self.source.event, "__name__", "rows")
+        return f"topic {self.topic}, {event} as {self.format}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +233,7 @@ def walk(step: Step) -> Iterator[Step]:
 def source_topics(outputs: Iterable[Output]) -> list[str]:
     """Give the topics that outputs come from, in order and each once."""
     reads = [
-        step.source.topic
+        step.topic
         for output in outputs
         for step in walk(output.step)
         if isinstance(step, Read)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from json import dumps
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as sql
 
 from headrace._spark import bridge
+from headrace.plan.changes import ReadChanges
 from headrace.schema.formats import TO_JSON_OPTIONS, Side, reading, writing
 from headrace.sinks import KafkaSink
 
@@ -34,14 +36,27 @@ def decoded(
         registry: The schema registry, where the format needs one.
         format_: The format of the bytes, if it is not the declared one.
     """
-    source = read.source
-    side = Side(source.topic)
-    wanted = reading(format_ or source.format, read.columns.spark, side, registry)
+    if isinstance(read, ReadChanges):
+        return _changes(rows, read, registry, format_ or read.format)
+    side = Side(read.topic)
+    wanted = reading(format_ or read.format, read.columns.spark, side, registry)
     options = wanted.options
-    if read.time is not None and source.ahead is not None:
-        ahead = source.ahead // timedelta(microseconds=1)
+    if read.time is not None and read.ahead is not None:
+        ahead = read.ahead // timedelta(microseconds=1)
         options = options | {"time": read.time, "ahead_us": str(ahead)}
     return bridge.decode(rows, wanted.schema_json, options)
+
+
+def _changes(
+    rows: DataFrame, read: ReadChanges, registry: Registry | None, format_: str
+) -> DataFrame:
+    """Give the changes of a table's rows."""
+    if read.is_captured:
+        name = f"{read.topic}#{read.number}"
+        return bridge.decode_captured(rows, json.dumps(read.row.spark), name)
+    wanted = reading(format_, read.row.spark, Side(read.topic), registry)
+    options = {"tombstones": "keep", "key": read.by[0], **wanted.options}
+    return bridge.decode_upserts(rows, wanted.schema_json, options)
 
 
 def json_encoder(_output: Output, payload: Column, _schema: dict[str, Any]) -> Column:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from headrace.sources import KafkaSource
+    from headrace.plan.steps import Read
 
 
 def kafka_rows(
     spark: SparkSession,
-    source: KafkaSource,
+    read: Read,
     bootstrap: str,
     *,
     most_per_batch: int | None = None,
@@ -21,14 +21,14 @@ def kafka_rows(
 
     Args:
         spark: The session.
-        source: The topic.
+        read: The step that reads it.
         bootstrap: The brokers' addresses.
         most_per_batch: How many records a batch takes at the most.
     """
     options = {
         "kafka.bootstrap.servers": bootstrap,
-        "subscribe": source.topic,
-        "startingOffsets": source.start,
+        "subscribe": read.topic,
+        "startingOffsets": read.start,
         "includeHeaders": "true",
         # Records that retention took before they were read are an error, not a gap.
         "failOnDataLoss": "true",

@@ -94,7 +94,7 @@ def start(
 
     def open_source(read: Read) -> DataFrame:
         most = conditions.most_per_batch
-        rows = kafka_rows(spark, read.source, conditions.bootstrap, most_per_batch=most)
+        rows = kafka_rows(spark, read, conditions.bootstrap, most_per_batch=most)
         return clocks.driving(decoded(rows, read, registry), read)
 
     encoder = Encoder(spark, registry)

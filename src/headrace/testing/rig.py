@@ -7,8 +7,8 @@ import json
 import shutil
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -20,15 +20,22 @@ from pyspark.sql import functions as sql
 
 from headrace.delivery import named_failure
 from headrace.errors import StepError
-from headrace.event import event_type
 from headrace.plan.clock import Clocks, Hands
 from headrace.plan.outgoing import outgoing
 from headrace.plan.steps import Read, source_topics
 from headrace.runtime.coding import decoded
 from headrace.runtime.run import require_outputs
 from headrace.schema.origin import declared_at
-from headrace.schema.types import FieldType, ListOf, Real, Record
 from headrace.schema.values import to_json
+from headrace.testing.records import (
+    BEGINNING,
+    DeadLetter,
+    Tombstone,
+    dead_letter,
+    key_of,
+    time_of,
+    with_floats,
+)
 from headrace.testing.rig_sinks import RigSinks
 
 if TYPE_CHECKING:
@@ -44,22 +51,9 @@ _KAFKA_COLUMNS = (
 )
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_BEGINNING = datetime(2020, 1, 1, tzinfo=UTC)
 _ATTEMPTS = 5
 # What Kafka gives for a record that has no timestamp.
 _UNTOLD = _EPOCH - timedelta(milliseconds=1)
-
-
-@dataclass(frozen=True)
-class DeadLetter:
-    """An input that could not be read: its bytes, the reason, and where it was."""
-
-    value: bytes | None
-    reason: str
-    detail: str
-    topic: str
-    partition: int
-    offset: int
 
 
 class Rig:
@@ -94,7 +88,7 @@ class Rig:
         self._home = Path(tempfile.mkdtemp(prefix="headrace-rig-"))
         self._fed: Counter[tuple[str, int]] = Counter()
         self._query: StreamingQuery | None = None
-        self._now = _BEGINNING
+        self._now = BEGINNING
         self._moved_to = _EPOCH
         self._sources = set(source_topics(pipeline.outputs))
         for topic in self._sources:
@@ -133,7 +127,8 @@ class Rig:
         Args:
             topic: A topic that the pipeline reads.
             events: Instances of the topic's event, or bytes as they are on the
-                wire; None is a tombstone.
+                wire; None is a record without a value, and `Tombstone("k")` one that
+                names its key.
             partition: The partition to append them to.
             recorded_at: The records' own timestamp; by default each event's time.
 
@@ -157,13 +152,16 @@ class Rig:
     def _row(
         self, topic: str, event: Any, partition: int, recorded_at: datetime | None
     ) -> dict[str, Any]:
+        key = key_of(event)
+        event = None if isinstance(event, Tombstone) else event
         is_raw = event is None or isinstance(event, bytes)
         value = event if is_raw else to_json(event)
         if recorded_at is None:
-            recorded_at = _UNTOLD if is_raw else _time_of(event)
+            recorded_at = _UNTOLD if is_raw else time_of(event)
         offset = self._fed[topic, partition]
         self._fed[topic, partition] += 1
         return {
+            "key": None if key is None else base64.b64encode(key).decode(),
             "value": None if value is None else base64.b64encode(value).decode(),
             "topic": topic,
             "partition": partition,
@@ -176,7 +174,7 @@ class Rig:
         """Run the pipeline until it has caught up with its input.
 
         Raises:
-            DeliveryError: The named reason why a sink could not be written.
+            HeadraceError: The named reason why it cannot go on.
         """
         outputs = self._pipeline.outputs
         clocks = Clocks(outputs, hands=Hands(_ms(self._now), _ms(self._moved_to)))
@@ -276,11 +274,33 @@ class Rig:
     def rows(self, output: str, *columns: str) -> list[tuple[Any, ...]]:
         """Give what an output was sent, in order; without names, all columns.
 
-        Values are as JSON has them, and decimals are exact.
+        Values are as JSON has them, and decimals are exact. Of a table these are
+        the rows that were inserted or updated; `table` gives those that it has.
 
         Raises:
             StepError: [output-unknown] the pipeline has no such output.
         """
+        return [
+            tuple(value[name] for name in columns or value)
+            for _, value in self._sent(output)
+            if value is not None
+        ]
+
+    def table(self, output: str, *columns: str) -> dict[str | None, tuple[Any, ...]]:
+        """Give the rows that a keyed output holds by now, by the texts of their keys.
+
+        Raises:
+            StepError: [output-unknown] the pipeline has no such output.
+        """
+        found: dict[str | None, tuple[Any, ...]] = {}
+        for key, value in self._sent(output):
+            found.pop(key, None)
+            if value is not None:
+                found[key] = tuple(value[name] for name in columns or value)
+        return found
+
+    def _sent(self, output: str) -> Iterator[tuple[str | None, Any]]:
+        """Give the keys and values that an output was sent; None for a deletion."""
         names = [declared.name for declared in self._pipeline.outputs]
         if output not in names:
             raise StepError(
@@ -291,21 +311,21 @@ class Rig:
             )
         index = names.index(output)
         schema = self._pipeline.outputs[index].step.columns
-        found = []
         for record in self._records():
             if record["sink"] == index:
-                text = base64.b64decode(record["value"])
-                value = _with_floats(json.loads(text, parse_float=Decimal), schema)
-                found.append(tuple(value[name] for name in columns or value))
-        return found
+                key = record["key"]
+                text = None if key is None else base64.b64decode(key).decode()
+                value = record["value"]
+                if value is not None:
+                    read = json.loads(base64.b64decode(value), parse_float=Decimal)
+                    value = with_floats(read, schema)
+                yield text, value
 
     def dead_letters(self) -> list[DeadLetter]:
         """Give the inputs that could not be read."""
         index = len(self._sinks.outputs)
         return [
-            _dead_letter(record)
-            for record in self._records()
-            if record["sink"] == index
+            dead_letter(record) for record in self._records() if record["sink"] == index
         ]
 
     def _records(self) -> list[dict[str, Any]]:
@@ -323,14 +343,9 @@ class Rig:
 
     def _open(self, read: Read) -> DataFrame:
         rows = self._spark.readStream.schema(_KAFKA_COLUMNS).json(
-            str(self._input(read.source.topic))
+            str(self._input(read.topic))
         )
         return decoded(rows, read, None, format_="json")
-
-
-def _time_of(event: Any) -> datetime:
-    name = event_type(type(event)).time
-    return _BEGINNING if name is None else getattr(event, name)
 
 
 def _utc(time: datetime) -> datetime:
@@ -352,32 +367,3 @@ def _advance_refused(why: str) -> StepError:
 
 def _number(path: Path) -> int:
     return int(path.name.partition(".")[0])
-
-
-def _with_floats(value: Any, type_: FieldType) -> Any:
-    """Give floating-point numbers as such, where all numbers with a point are exact."""
-    match type_:
-        case Record() if isinstance(value, dict):
-            kinds = {field.name: field.type for field in type_}
-            return {name: _with_floats(v, kinds[name]) for name, v in value.items()}
-        case ListOf() if isinstance(value, list):
-            return [_with_floats(element, type_.element) for element in value]
-        case Real() if isinstance(value, Decimal):
-            return float(value)
-    return value
-
-
-def _dead_letter(record: dict[str, Any]) -> DeadLetter:
-    headers = {
-        header["key"]: base64.b64decode(header["value"]).decode()
-        for header in record["headers"]
-    }
-    value = record["value"]
-    return DeadLetter(
-        value=None if value is None else base64.b64decode(value),
-        reason=headers["headrace.reason"],
-        detail=headers["headrace.detail"],
-        topic=headers["headrace.origin.topic"],
-        partition=int(headers["headrace.origin.partition"]),
-        offset=int(headers["headrace.origin.offset"]),
-    )

@@ -40,43 +40,52 @@ public final class Decode {
             Dataset<Row> kafkaRows, String eventSchemaJson, Map<String, String> options) {
         StructType schema = (StructType) DataType.fromJson(eventSchemaJson);
         FormatOptions wanted = new FormatOptions(options);
-        ReadFunction function = new ReadFunction(schema, wanted);
-        Dataset<Row> read =
-                kafkaRows.withColumn(
-                        READ,
-                        Call.of(
-                                function,
-                                "read",
-                                function.resultType(),
-                                col(wanted.what()),
-                                coalesce(unix_micros(col("timestamp")), lit(NO_TIME))));
         List<Column> columns = new ArrayList<>();
         StructField[] fields = schema.fields();
         for (StructField field : fields) {
             columns.add(inside(field.name()).as(field.name(), field.metadata()));
         }
-        columns.add(
-                struct(col("topic"), col("partition"), col("offset"), col("timestamp"))
-                        .as("_origin"));
-        columns.add(dead(kafkaRows).as("_dead"));
-        return read.select(columns.toArray(Column[]::new));
+        columns.add(origin());
+        columns.add(dead(kafkaRows, inside(REASON), inside(DETAIL)));
+        return read(kafkaRows, schema, wanted).select(columns.toArray(Column[]::new));
     }
 
-    private static Column dead(Dataset<Row> kafkaRows) {
+    /** Adds what was read of each row, as one column. */
+    static Dataset<Row> read(Dataset<Row> kafkaRows, StructType schema, FormatOptions wanted) {
+        ReadFunction function = new ReadFunction(schema, wanted);
+        return kafkaRows.withColumn(
+                READ,
+                Call.of(
+                        function,
+                        "read",
+                        function.resultType(),
+                        col(wanted.what()),
+                        coalesce(unix_micros(col("timestamp")), lit(NO_TIME))));
+    }
+
+    /** Where a row of the Kafka source came from. */
+    static Column origin() {
+        return struct(col("topic"), col("partition"), col("offset"), col("timestamp"))
+                .as("_origin");
+    }
+
+    /** The dead letter of a row that there is a reason for; null for any other. */
+    static Column dead(Dataset<Row> kafkaRows, Column reason, Column detail) {
         boolean headed = List.of(kafkaRows.columns()).contains("headers");
         Column none = lit(null).cast("array<struct<key:string,value:binary>>");
         return when(
-                inside(REASON).isNotNull(),
-                struct(
-                        inside(REASON).as("reason"),
-                        inside(DETAIL).as("detail"),
-                        col("key"),
-                        col("value"),
-                        (headed ? col("headers") : none).as("headers")));
+                        reason.isNotNull(),
+                        struct(
+                                reason.as("reason"),
+                                detail.as("detail"),
+                                col("key"),
+                                col("value"),
+                                (headed ? col("headers") : none).as("headers")))
+                .as("_dead");
     }
 
     /** A field of what was read; by {@code getField}, which takes a dot in a name for a dot. */
-    private static Column inside(String name) {
+    static Column inside(String name) {
         return col(READ).getField(name);
     }
 }

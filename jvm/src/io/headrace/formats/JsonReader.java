@@ -20,7 +20,7 @@ final class JsonReader implements Reader {
     private static final int LONGEST_MESSAGE = 160;
 
     // The factory holds the table of names that all parsers share.
-    private static final JsonFactory FACTORY =
+    static final JsonFactory FACTORY =
             JsonFactory.builder()
                     // Read, so that the field can be named, and then refused by its type.
                     .enable(JsonReadFeature.ALLOW_NON_NUMERIC_NUMBERS)
@@ -49,14 +49,24 @@ final class JsonReader implements Reader {
 
     @Override
     public Object[] read(byte[] bytes) throws Unreadable {
+        return parsed(bytes, start, event::fields);
+    }
+
+    /** What is made of the text, from its first token on. */
+    interface Content {
+        Object[] read(JsonParser parser, JsonToken first) throws IOException, Unreadable;
+    }
+
+    /** Parses one JSON text, and nothing behind it. */
+    static Object[] parsed(byte[] bytes, int start, Content content) throws Unreadable {
         Utf8.require(bytes, start);
-        requireNotWide(bytes);
+        requireNotWide(bytes, start);
         try (JsonParser parser = FACTORY.createParser(bytes, start, bytes.length - start)) {
             JsonToken first = parser.nextToken();
             if (first == null) {
                 throw new Unreadable(Reason.JSON_MALFORMED, "there is no text");
             }
-            Object[] fields = event.fields(parser, first);
+            Object[] fields = content.read(parser, first);
             requireEnd(parser);
             return fields;
         } catch (StreamConstraintsException e) {
@@ -73,7 +83,7 @@ final class JsonReader implements Reader {
     }
 
     /** Keeps the parser from taking zero bytes for a sign of UTF-16 or UTF-32. */
-    private void requireNotWide(byte[] bytes) throws Unreadable {
+    private static void requireNotWide(byte[] bytes, int start) throws Unreadable {
         for (int i = start; i < Math.min(start + 4, bytes.length); i++) {
             if (bytes[i] == 0) {
                 throw new Unreadable(Reason.JSON_MALFORMED, "byte " + i + " is NUL");

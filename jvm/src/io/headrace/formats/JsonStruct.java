@@ -5,14 +5,17 @@ import com.fasterxml.jackson.core.JsonToken;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.function.BiFunction;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /** Reads an object field by field into an array; fields of other names are passed over. */
-final class JsonStruct extends JsonValue {
+class JsonStruct extends JsonValue {
     /** Stands for a null that was written, as an array's own null means that nothing was. */
-    private static final Object WRITTEN_NULL = new Object();
+    static final Object WRITTEN_NULL = new Object();
 
     private final String[] names;
     private final JsonValue[] values;
@@ -20,6 +23,11 @@ final class JsonStruct extends JsonValue {
     private final Map<String, Integer> positions = new HashMap<>();
 
     JsonStruct(StructType type) {
+        this(type, JsonTypes::of);
+    }
+
+    /** Makes a reader whose fields are read by readers of one's own. */
+    JsonStruct(StructType type, BiFunction<DataType, Metadata, JsonValue> readers) {
         super("an object");
         StructField[] fields = type.fields();
         names = new String[fields.length];
@@ -28,7 +36,7 @@ final class JsonStruct extends JsonValue {
         for (int i = 0; i < fields.length; i++) {
             // The parser interns names, so that one comparison of addresses mostly finds a field.
             names[i] = fields[i].name().intern();
-            values[i] = JsonTypes.of(fields[i].dataType(), fields[i].metadata());
+            values[i] = readers.apply(fields[i].dataType(), fields[i].metadata());
             required[i] = !fields[i].nullable();
             positions.put(names[i], i);
         }
@@ -39,7 +47,7 @@ final class JsonStruct extends JsonValue {
         return new GenericInternalRow(fields(parser, token));
     }
 
-    Object[] fields(JsonParser parser, JsonToken token) throws IOException, Unreadable {
+    final Object[] fields(JsonParser parser, JsonToken token) throws IOException, Unreadable {
         if (token != JsonToken.START_OBJECT) {
             throw wrongType(parser, token);
         }
@@ -83,10 +91,16 @@ final class JsonStruct extends JsonValue {
             return WRITTEN_NULL;
         }
         try {
-            return values[position].read(parser, token);
+            return value(values[position], position, parser, token);
         } catch (Unreadable e) {
             throw e.inField(names[position]);
         }
+    }
+
+    /** Reads a value that is not null; {@link #WRITTEN_NULL} leaves its field without one. */
+    Object value(JsonValue reader, int position, JsonParser parser, JsonToken token)
+            throws IOException, Unreadable {
+        return reader.read(parser, token);
     }
 
     private void settle(Object[] found) throws Unreadable {

@@ -6,7 +6,7 @@ package io.headrace.formats;
  * <p>It is thrown where the fault is found and learns the way to that place while it passes through
  * the readers above, so that reading a good value costs nothing for it.
  */
-final class Unreadable extends Exception {
+class Unreadable extends Exception {
     private static final long serialVersionUID = 1L;
     private static final int LONGEST_DETAIL = 300;
 
@@ -31,6 +31,11 @@ final class Unreadable extends Exception {
     Unreadable inElement(int index) {
         path = "[" + index + "]" + (path.isEmpty() || path.startsWith("[") ? path : "." + path);
         return this;
+    }
+
+    /** Whether the fault lies in the field of this name, or deeper. */
+    boolean isWithin(String name) {
+        return path.equals(name) || path.startsWith(name + ".") || path.startsWith(name + "[");
     }
 
     Reason reason() {

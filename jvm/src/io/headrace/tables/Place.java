@@ -1,0 +1,19 @@
+package io.headrace.tables;
+
+/**
+ * Where a change is in the log of its database.
+ *
+ * <p>Changes are compared by two numbers, as their positions alone may follow another order than
+ * that of the commits; a row of a snapshot has a position and no such order.
+ *
+ * @param position one number that grows with the database's log
+ * @param major the first number to compare changes by
+ * @param minor the second one
+ */
+record Place(long position, long major, long minor) implements Comparable<Place> {
+    @Override
+    public int compareTo(Place other) {
+        int order = Long.compare(major, other.major);
+        return order == 0 ? Long.compare(minor, other.minor) : order;
+    }
+}

@@ -1,0 +1,211 @@
+"""Tables: the last row of each key, and the verbs that make new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from headrace.errors import DeliveryError, StepError
+from headrace.plan.columns import require_column_names
+from headrace.plan.steps import Step
+from headrace.plan.table import (
+    changes_of,
+    computed,
+    kept_where,
+    require_steady,
+    rows_of,
+)
+from headrace.schema.expressions import (
+    Expression,
+    column,
+    read_condition,
+    read_expression,
+    unknown_column,
+)
+from headrace.schema.origin import declared_at
+from headrace.schema.types import Field, Record
+from headrace.sinks import Sink
+from headrace.stream import Stream
+
+
+class Table:
+    """A table inside a pipeline; every verb gives a new one and changes nothing.
+
+    Args:
+        step: Its changes: the rows before and after each.
+        key: The columns of its key, as far as it still has them.
+        fixed: The columns that are the same as long as a row is there: those of the
+            key, and what is computed from nothing else.
+
+    Example:
+        ``rich = profiles.where("balance > 100000").select("user_id", "balance")``
+    """
+
+    def __init__(
+        self, step: Step, key: Sequence[str], fixed: frozenset[str] | None = None
+    ) -> None:
+        self._step = step
+        self.key = tuple(key)
+        self.fixed = frozenset(key) if fixed is None else fixed
+
+    @property
+    def step(self) -> Step:
+        """The step that gives the table's changes."""
+        return self._step
+
+    @property
+    def row(self) -> Record:
+        """The columns of a row."""
+        return cast("Record", self._step.columns["after"].type)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return self.row.names
+
+    def where(self, condition: str) -> Table:
+        """Keep the rows for which a condition of Spark's SQL is true.
+
+        A row that no longer meets it is deleted here, one that meets it again is
+        inserted.
+
+        Raises:
+            StepError: The condition cannot be read, names an unknown column, or
+                is a value; [expression-not-steady] it gives another answer each time.
+        """
+        where = declared_at()
+        found = read_condition(condition, self.row, where)
+        require_steady(found, where)
+        return Table(kept_where(self._step, found, where), self.key, self.fixed)
+
+    def select(self, *names: str, **expressions: str) -> Table:
+        """Give these columns and computed ones, and no others.
+
+        Without the columns of its key a table cannot be written.
+
+        Raises:
+            StepError: A column is unknown, is there twice, or an expression cannot
+                be read.
+
+        Example:
+            ``profiles.select("user_id", rich="balance > 100000")``
+        """
+        where = declared_at()
+        for name in names:
+            if name not in self.row:
+                raise unknown_column(name, self.row, "select", where)
+        chosen = [(name, name) for name in names]
+        return self._select([*chosen, *expressions.items()], where)
+
+    def derive(self, **expressions: str) -> Table:
+        """Add computed columns, or replace existing ones; all others stay.
+
+        Raises:
+            StepError: An expression cannot be read or names an unknown column.
+        """
+        where = declared_at()
+        kept = [(name, name) for name in self.columns if name not in expressions]
+        return self._select([*kept, *expressions.items()], where)
+
+    def rename(self, **names: str) -> Table:
+        """Give columns new names: ``rename(balance="money")``.
+
+        Raises:
+            StepError: [column-unknown] there is no such column;
+                [column-taken] two columns would have the same name.
+        """
+        where = declared_at()
+        for name in names:
+            if name not in self.row:
+                raise unknown_column(name, self.row, "rename", where)
+        chosen = [(names.get(name, name), name) for name in self.columns]
+        return self._select(chosen, where)
+
+    def changes(self) -> Stream:
+        """Give the table's changes as a stream.
+
+        Its columns are ``op`` (``insert``, ``update`` or ``delete``), ``before`` and
+        ``after``, the rows as this table has them, ``position`` and ``changed_at``,
+        the event time. What happens to a key within a batch is one change.
+
+        Example:
+            ``profiles.changes().where("op = 'update' and after.city <> before.city")``
+        """
+        return Stream(changes_of(self._step, declared_at()))
+
+    def _select(self, chosen: Sequence[tuple[str, str]], where: str) -> Table:
+        """Build the columns of new names and what each of them is."""
+        row = self.row
+        require_column_names([name for name, _ in chosen], where)
+        expressions, fields, fixed = {}, [], set()
+        # A column under its own name comes before its copies.
+        passed: dict[str, str] = {}
+        for name, text in chosen:
+            if text in row:
+                expressions[name] = column(text, row[text].type)
+                fields.append(Field(name, row[text].type, row[text].required))
+                passed.setdefault(text, name)
+            else:
+                expressions[name] = read_expression(text, row, where)
+                fields.append(Field(name, expressions[name].type, required=False))
+            require_steady(expressions[name], where)
+            used = _names(expressions[name], row)
+            if used and used <= self.fixed:
+                fixed.add(name)
+        step = computed(self._step, expressions, Record(tuple(fields)), where)
+        key = [passed[name] for name in self.key if name in passed]
+        return Table(step, key if len(key) == len(self.key) else (), frozenset(fixed))
+
+
+def written_rows(table: Table, sink: Sink, output: str, where: str) -> Step:
+    """Give the rows of a table as a sink takes them: by key, and with deletions.
+
+    Raises:
+        DeliveryError: [sink-not-keyed] the sink cannot take a row away.
+        StepError: [table-key-differs] the sink's key is not one of the table.
+    """
+    if sink.deletes == "refuse":
+        raise DeliveryError(
+            "sink-not-keyed",
+            f'the sink of output "{output}" cannot take a table',
+            detail="rows of a table change and are deleted, and the sink has no key "
+            "to find them by.",
+            hint="write into a keyed sink, or write the changes themselves: "
+            "table.changes().",
+            where=where,
+        )
+    key = sink.key or (table.key[0] if len(table.key) == 1 else None)
+    if key is None or key not in table.row or key not in table.fixed:
+        raise _key_differs(table, sink, output, where)
+    return rows_of(table.step, key, where)
+
+
+def _key_differs(table: Table, sink: Sink, output: str, where: str) -> StepError:
+    given = f'is keyed by "{sink.key}"' if sink.key else "has no one key"
+    key = ", ".join(table.key)
+    detail = f"the key of the table is {key}." if key else "its key was left out."
+    return StepError(
+        "table-key-differs",
+        f'output "{output}" of a table {given}, which does not tell its rows apart',
+        detail=f"{detail} A row that changes stays under its key in the sink, and is "
+        "deleted by it.",
+        hint="key the sink by the table's key, or by a column that is computed from "
+        "it alone: derive(id=\"concat_ws('/', order_id, line)\").",
+        where=where,
+    )
+
+
+def _names(expression: Expression, row: Record) -> set[str]:
+    """Give the columns that an expression looks at."""
+    found = set()
+    for position in expression.columns_at:
+        text = expression.text[position:]
+        quoted = text.startswith("`")
+        names = [
+            name
+            for name in row.names
+            if text.startswith(f"`{name}`" if quoted else name)
+        ]
+        # Of `id` and `id_card` the longer one is meant; Spark takes either case.
+        found.add(max(names, key=len, default=text))
+    return found
