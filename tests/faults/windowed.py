@@ -39,6 +39,8 @@ CONFIG = {
 }
 
 KINDS = {
+    # Spark's own windows; as the first, it passes the dead letters on.
+    "native": (tumbling(minutes(5)), {"late": "drop"}),
     "tumbling": (tumbling(minutes(5)), {"late": refire(minutes(5))}),
     "hopping": (hopping(minutes(6), every=minutes(2)), {}),
     "sliding": (sliding(minutes(5)), {}),
@@ -54,6 +56,8 @@ KINDS = {
     ),
     "hot": (hopping(minutes(6), every=minutes(3)), {"hot_keys": "spread"}),
 }
+
+KEEP_LATE = [kind for kind in KINDS if kind not in {"native", "counted"}]
 
 
 @event(key="card", time="made_at")
@@ -75,7 +79,7 @@ def pipeline(name: str, topic: str) -> Pipeline:
             kind, windows, by="card", number="count(*)", cents="sum(cents)", **terms
         )
         made.write(kind, panes, sinks.kafka(f"{name}-{kind}"))
-        if kind != "counted":
+        if kind in KEEP_LATE:
             made.write(f"{kind}-late", panes.late, sinks.kafka(f"{name}-{kind}-late"))
     return made
 

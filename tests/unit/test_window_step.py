@@ -544,6 +544,7 @@ def test_spark_itself_takes_windows_that_fire_once_and_drop(shop: Pipeline) -> N
         {"kind": sliding(hours(1))},
         {"kind": sessions(hours(1))},
         {"by": ["card", "made_at"]},
+        {"watermark": watermarks.observed()},
         {"once": True},
         {"changed": True},
     ],

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from headrace.plan.steps import OneInput, Stateful, Step, Transform, walk
+from headrace.plan.steps import OneInput, Read, Stateful, Step, Transform, walk
 from headrace.windows.aggregates import Aggregate
 from headrace.windows.firing import Firing, Refire
 from headrace.windows.kinds import (
@@ -18,6 +18,7 @@ from headrace.windows.kinds import (
     Tumbling,
 )
 from headrace.windows.lengths import microseconds
+from headrace.windows.watermarks import Observed
 
 LATE_BY = "late_by_ms"
 
@@ -138,10 +139,19 @@ class Window(Stateful):
             and self.hot_keys is None
             # Spark goes by one event time among the columns of a key.
             and self.event_time not in self.by
-            and not any(
-                isinstance(step, Stateful | Transform) for step in walk(self.input)
-            )
+            and not any(_keeps_from_native(step) for step in walk(self.input))
         )
+
+
+def _keeps_from_native(step: Step) -> bool:
+    """Say whether a step before a window needs our operator behind it.
+
+    A clock that observes how late events are must not see any of them twice, as it
+    would where dead letters are read apart.
+    """
+    if isinstance(step, Read):
+        return isinstance(step.watermark, Observed)
+    return isinstance(step, Stateful | Transform)
 
 
 @dataclass(frozen=True, eq=False)

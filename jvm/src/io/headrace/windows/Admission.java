@@ -39,11 +39,13 @@ public final class Admission implements Serializable {
      *
      * @param isDead whether it is a dead letter
      * @param time its event time in microseconds, or the least number for none
+     * @param partition the partition that the task reads
      * @return whether it is an event of a window that is not over
      */
-    public boolean admits(boolean isDead, long time) {
+    public boolean admits(boolean isDead, long time, int partition) {
         if (tally == null) {
-            begin();
+            watermark = batch.watermark() * MICROS;
+            tally = tallies.begin(partition);
         }
         if (isDead) {
             tally.dead++;
@@ -57,17 +59,9 @@ public final class Admission implements Serializable {
         return true;
     }
 
-    /** Whether a window is not over; its end is in microseconds. */
+    /** Whether a window of the last event that was let in is not over; its end is in microseconds. */
     public boolean isOpen(long end) {
-        if (tally == null) {
-            begin();
-        }
         return end > watermark;
-    }
-
-    private void begin() {
-        watermark = batch.watermark() * MICROS;
-        tally = tallies.begin();
     }
 
     /** The end of the last window that an event is in. */

@@ -17,23 +17,24 @@ import org.apache.spark.sql.streaming.StreamingQuery;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * The batch that a query runs: its number and its watermark, as the tasks have to know them.
+ * The batch that a query runs: its name and its watermark, as the tasks have to know them.
  *
  * <p>Spark tells the watermark to operators with state alone. A function of ours knows it all the
  * same: Spark writes the functions of a stage anew for each batch, on the driver, while the batch
  * runs, and this then writes what the query says of itself at that moment.
  */
 final class RunningBatch implements Serializable {
-    /** The number where no stream runs, but a finished data set. */
-    static final long NONE = -1;
+    /** The batch where no stream runs, but a finished data set. */
+    static final String NONE = "";
 
     private static final long serialVersionUID = 1L;
+    private static final String QUERY = "sql.streaming.queryId";
     private static final String BATCH = "streaming.sql.batchId";
 
     private final transient SparkSession session;
     private transient Object function;
     private transient WeakReference<StreamExecution> query;
-    private transient long number = NONE;
+    private transient String name;
     private transient long watermark;
 
     RunningBatch(SparkSession session) {
@@ -45,17 +46,19 @@ final class RunningBatch implements Serializable {
         this.function = planned;
     }
 
-    /** The number of the batch that a task is of. */
-    static long number() {
-        String told = TaskContext.get().getLocalProperty(BATCH);
-        return told == null ? NONE : Long.parseLong(told);
+    /** Names the query and the batch that a task is of. */
+    static String ofTask() {
+        TaskContext task = TaskContext.get();
+        String number = task == null ? null : task.getLocalProperty(BATCH);
+        return number == null ? NONE : task.getLocalProperty(QUERY) + "/" + number;
     }
 
     /** The watermark of the batch in milliseconds; to be asked in a task. */
     long watermark() {
-        if (number != number()) {
+        String wanted = ofTask();
+        if (!wanted.equals(name)) {
             throw new IllegalStateException(
-                    "a task of batch " + number() + " was written for batch " + number);
+                    "a task of batch " + wanted + " was planned for batch " + name);
         }
         return watermark;
     }
@@ -64,19 +67,19 @@ final class RunningBatch implements Serializable {
         out.defaultWriteObject();
         StreamExecution running = query();
         IncrementalExecution batch = running == null ? null : running.lastExecution();
-        out.writeLong(batch == null ? NONE : batch.currentBatchId());
+        out.writeUTF(batch == null ? NONE : running.id() + "/" + batch.currentBatchId());
         out.writeLong(batch == null ? 0 : batch.offsetSeqMetadata().batchWatermarkMs());
     }
 
     private void readObject(ObjectInputStream in) throws IOException, ClassNotFoundException {
         in.defaultReadObject();
-        number = in.readLong();
+        name = in.readUTF();
         watermark = in.readLong();
     }
 
     private synchronized StreamExecution query() {
         StreamExecution known = query == null ? null : query.get();
-        if (known == null) {
+        if (known == null || !known.isActive()) {
             known = found();
             query = new WeakReference<>(known);
         }

@@ -6,6 +6,7 @@ import static org.apache.spark.sql.functions.count;
 import static org.apache.spark.sql.functions.expr;
 import static org.apache.spark.sql.functions.lit;
 import static org.apache.spark.sql.functions.max;
+import static org.apache.spark.sql.functions.spark_partition_id;
 import static org.apache.spark.sql.functions.struct;
 import static org.apache.spark.sql.functions.unix_micros;
 import static org.apache.spark.sql.functions.when;
@@ -110,7 +111,7 @@ public final class SparkWindows {
         Column time = col(Parcel.quoted(terms.time()));
         Column micros = coalesce(unix_micros(time), lit(Admission.NO_TIME));
         Dataset<Row> placed =
-                rows.where(asked("admits", col(Arrivals.DEAD).isNotNull(), micros))
+                rows.where(asked("admits", isDead(), micros, spark_partition_id()))
                         .withColumn(terms.time(), time.as(terms.time(), marked()))
                         .withColumn(
                                 WINDOW,
@@ -156,13 +157,16 @@ public final class SparkWindows {
     private Dataset<Row> deadLetters(DataType pane) {
         List<String> carried = new ArrayList<>(CARRIED);
         carried.retainAll(List.of(rows.columns()));
+        SecondReading reading = new SecondReading(tallies);
+        Column again =
+                Call.of(reading, "isDead", DataTypes.BooleanType, isDead(), spark_partition_id());
         Dataset<Row> dead =
-                rows.where(col(Arrivals.DEAD).isNotNull())
-                        .select(carried.stream().map(name -> col(name)).toArray(Column[]::new));
+                rows.select(carried.stream().map(name -> col(name)).toArray(Column[]::new))
+                        .where(again);
         Parcel parcel = new Parcel(dead.schema());
         return dead.select(parcel.packed(dead))
                 .as(Encoders.BINARY())
-                .mapPartitions(new SecondReading(tallies), Encoders.row(SecondReading.schema()))
+                .mapPartitions(reading, Encoders.row(SecondReading.schema()))
                 .withColumn(ROW, Call.of(parcel, "unpackIfAny", parcel.schema(), col(ROW)))
                 .select(
                         col(KIND),
@@ -185,6 +189,10 @@ public final class SparkWindows {
             fields.add(value.as(field.name()));
         }
         return struct(fields.toArray(Column[]::new));
+    }
+
+    private static Column isDead() {
+        return col(Arrivals.DEAD).isNotNull();
     }
 
     private static Column nothing() {

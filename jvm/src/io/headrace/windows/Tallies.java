@@ -1,26 +1,26 @@
 package io.headrace.windows;
 
 import java.io.Serializable;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.ToLongFunction;
-import org.apache.spark.TaskContext;
 import org.apache.spark.util.AccumulatorV2;
 
 /**
  * What became of the rows of a batch: how many were on time, late, or dead letters.
  *
- * <p>They are kept by task, so that one that is run twice counts once. The driver has heard every
- * task of a stage before it begins the stage behind it.
+ * <p>They are kept by partition, so that one that is read twice counts once. The driver has heard
+ * every task of a stage before it begins the stage behind it.
  */
 final class Tallies extends AccumulatorV2<Long, Tallies> {
     private static final long serialVersionUID = 1L;
 
     // Spark reads an accumulator for its heartbeat while the task goes on.
-    private final Map<Integer, Tally> tasks = new ConcurrentHashMap<>();
-    private volatile long batch = RunningBatch.NONE;
+    private final Map<Integer, Tally> partitions = new ConcurrentHashMap<>();
+    private volatile String batch = RunningBatch.NONE;
 
-    /** The counts of one task. */
+    /** The counts of one partition. */
     static final class Tally implements Serializable {
         private static final long serialVersionUID = 1L;
 
@@ -29,24 +29,38 @@ final class Tallies extends AccumulatorV2<Long, Tallies> {
         long dead;
     }
 
-    /** Gives the counts of the task that asks. */
-    Tally begin() {
-        batch = RunningBatch.number();
-        return tasks.computeIfAbsent(TaskContext.getPartitionId(), partition -> new Tally());
+    /** Begins to count a partition, in the task that reads it. */
+    Tally begin(int partition) {
+        batch = RunningBatch.ofTask();
+        Tally begun = new Tally();
+        partitions.put(partition, begun);
+        return begun;
     }
 
     /** The batch that was counted last. */
-    long batch() {
+    String batch() {
         return batch;
     }
 
+    /** How many dead letters there are, by partition, where there are any. */
+    synchronized Map<Integer, Long> dead() {
+        Map<Integer, Long> found = new HashMap<>();
+        partitions.forEach(
+                (partition, tally) -> {
+                    if (tally.dead > 0) {
+                        found.put(partition, tally.dead);
+                    }
+                });
+        return found;
+    }
+
     synchronized long sum(ToLongFunction<Tally> count) {
-        return tasks.values().stream().mapToLong(count).sum();
+        return partitions.values().stream().mapToLong(count).sum();
     }
 
     @Override
     public boolean isZero() {
-        return tasks.isEmpty();
+        return partitions.isEmpty();
     }
 
     @Override
@@ -63,25 +77,26 @@ final class Tallies extends AccumulatorV2<Long, Tallies> {
 
     @Override
     public synchronized void reset() {
-        tasks.clear();
+        partitions.clear();
         batch = RunningBatch.NONE;
     }
 
     @Override
     public void add(Long row) {
-        throw new UnsupportedOperationException("a row is counted by its task");
+        throw new UnsupportedOperationException("a row is counted in its partition");
     }
 
     @Override
     public synchronized void merge(AccumulatorV2<Long, Tallies> other) {
         Tallies told = (Tallies) other;
-        if (told.batch > batch) {
-            tasks.clear();
+        if (told.isZero()) {
+            return;
+        }
+        if (!told.batch.equals(batch)) {
+            partitions.clear();
             batch = told.batch;
         }
-        if (told.batch == batch) {
-            tasks.putAll(told.tasks);
-        }
+        partitions.putAll(told.partitions);
     }
 
     @Override
