@@ -25,6 +25,7 @@ from headrace import (
     sinks,
     sliding,
     tumbling,
+    watermarks,
 )
 from headrace._spark import end, session
 from headrace.log import administer
@@ -73,7 +74,10 @@ class Payment:
 def pipeline(name: str, topic: str) -> Pipeline:
     """Give a pipeline with a window of each kind."""
     made = Pipeline(name)
-    payments = made.read(kafka(topic, Payment), out_of_order=seconds(30))
+    # How long a driver was dead must not be seen in the panes, as it would be if a
+    # partition could become idle.
+    watermark = watermarks.by_partition(seconds(30), idle=None)
+    payments = made.read(kafka(topic, Payment), watermark=watermark)
     for kind, (windows, terms) in KINDS.items():
         panes = payments.window(
             kind, windows, by="card", number="count(*)", cents="sum(cents)", **terms
