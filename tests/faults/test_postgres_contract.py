@@ -77,15 +77,15 @@ def _refused_records(connection: psycopg.Connection) -> Iterator[None]:
     """Let the server take rows, and refuse the ledger's record behind them."""
     connection.execute(
         # As a sink makes it that finds none.
-        "create schema if not exists headrace;"
-        "create table if not exists headrace.ledger (sink text, lane int, "
+        "create schema if not exists headrace_delivery;"
+        "create table if not exists headrace_delivery.ledger (sink text, lane int, "
         "record jsonb, written_at timestamptz, primary key (sink, lane));"
-        "create or replace function headrace.refuse() returns trigger as "
+        "create or replace function headrace_delivery.refuse() returns trigger as "
         "$$ begin raise exception 'no record today'; end $$ language plpgsql;"
-        "create trigger refused before update on headrace.ledger "
-        "execute function headrace.refuse()"
+        "create trigger refused before update on headrace_delivery.ledger "
+        "execute function headrace_delivery.refuse()"
     )
     try:
         yield
     finally:
-        connection.execute("drop trigger refused on headrace.ledger")
+        connection.execute("drop trigger refused on headrace_delivery.ledger")

@@ -14,7 +14,8 @@ import java.util.Map;
 
 /** The ledger of all sinks of a database: a row for each lane, locked while it is written. */
 final class LedgerTable {
-    private static final String NAME = "headrace.ledger";
+    /** Not in a schema "headrace": an account of that name would make its own tables there. */
+    private static final String NAME = "headrace_delivery.ledger";
 
     private static final String LOCK =
             "select record::text from " + NAME + " where sink = ? and lane = ? for update";
@@ -44,7 +45,7 @@ final class LedgerTable {
                     return;
                 }
             }
-            statement.execute("create schema if not exists headrace");
+            statement.execute("create schema if not exists headrace_delivery");
             statement.execute(
                     "create table if not exists " + NAME + " (sink text, lane int, record jsonb, "
                             + "written_at timestamptz, primary key (sink, lane))");

@@ -48,7 +48,7 @@ final class Problems {
                     address.shown() + " does not let this account do it",
                     told(problem),
                     "look at the password file and at the account's rights: it writes the table, "
-                            + "and the table headrace.ledger.");
+                            + "and the table headrace_delivery.ledger.");
         }
         if (CHANGED.contains(state)) {
             return Refusal.of(
