@@ -69,6 +69,7 @@ class Deliveries:
         *,
         shape: type = Sent,
         lanes: int = 1,
+        name: str | None = None,
     ) -> None:
         self._spark = spark
         self.address = address
@@ -76,7 +77,7 @@ class Deliveries:
         (self._checkpoint / "offsets").mkdir(parents=True)
         lineage = json.dumps({"id": str(uuid.uuid4())})
         (self._checkpoint / "metadata").write_text(lineage)
-        self.pipeline = Pipeline(f"p{uuid.uuid4().hex[:8]}", lanes=lanes)
+        self.pipeline = Pipeline(name or f"p{uuid.uuid4().hex[:8]}", lanes=lanes)
         self.lanes = lanes
         rows = self.pipeline.read(kafka("in", shape))
         self.pipeline.write("copy", rows, sink)

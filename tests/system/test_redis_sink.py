@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -17,13 +15,13 @@ import pytest
 import redis
 from cut_line import CutLine
 from deliveries import Deliveries, Sent
-from lanes import Lanes, refusal
+from lanes import Lanes, java_records, refusal
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
+from stacks import kill
 from waiting import wait_until
 
 from headrace import DeliveryError, digits, event, sinks
-from headrace._spark.bridge import java_map
 from headrace.artifacts import spark_groups
 from headrace.services import Stack
 from headrace.sinks import Sink
@@ -312,6 +310,23 @@ def test_the_records_of_all_lanes_are_exchanged_at_once(
     assert refusal(caught.value).slug == "writer-fenced"
 
 
+def test_a_commit_whose_answer_is_lost_is_known_again(
+    spark: SparkSession, stack: Stack, keyspace: str
+) -> None:
+    with CutLine(stack.site().port("redis")) as line:
+        settings = told(f"redis://127.0.0.1:{line.port}", keyspace)
+        lanes = Lanes(
+            spark, "redis.RedisSink", settings | {"lane_patience_ms": "60000"}
+        )
+        lane = lanes.claimed()
+        line.leave_unanswered(b'"batch":3,')
+
+        lane.commit(lanes.record(3))
+
+        assert line.has_left_unanswered
+        assert lanes.batches()[0] == 3
+
+
 def test_a_server_that_is_killed_within_a_batch_and_comes_back_is_waited_for(
     redis_stack: Stack, deliveries: NewDeliveries
 ) -> None:
@@ -322,7 +337,7 @@ def test_a_server_that_is_killed_within_a_batch_and_comes_back_is_waited_for(
     with redis.Redis.from_url(redis_stack.address("redis")) as client:
         done.start()
         wait_until("rows arrive", lambda: client.dbsize() > 2000, seconds=120)
-    os.kill(redis_stack.site().process("redis").pid, signal.SIGKILL)
+    kill(redis_stack, "redis")
     redis_stack.up(["redis"])
     done.join(120)
 
@@ -438,13 +453,6 @@ def told(address: str, keyspace: str) -> dict[str, str]:
         "columns": columns,
         "lane_patience_ms": "0",
     }
-
-
-def java_records(spark: SparkSession, records: dict[int, Any]) -> Any:
-    made = java_map(spark, {})
-    for lane, record in records.items():
-        made.put(lane, record)
-    return made
 
 
 def _number(held: Any) -> int:
