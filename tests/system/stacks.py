@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from observe import processes_in
-from waiting import wait_until
 
 from headrace.services import Stack
 from headrace.settings import load_settings
@@ -32,11 +29,3 @@ def servers(**flags: Any) -> Iterator[Stack]:
         left = processes_in(home)
         shutil.rmtree(home)
     assert left == []
-
-
-def kill(stack: Stack, process: str) -> None:
-    """Kill one of its processes, and wait until it is gone."""
-    pid = stack.site().process(process).pid
-    assert pid is not None
-    os.kill(pid, signal.SIGKILL)
-    wait_until(f"{process} is gone", lambda: stack.site().process(process).pid is None)

@@ -2,16 +2,19 @@
 
 from headrace.sinks.kafka import KafkaSink, kafka
 from headrace.sinks.opensearch import OpenSearchSink, opensearch
+from headrace.sinks.postgres import PostgresSink, postgres
 from headrace.sinks.promises import Servers, Sink
 from headrace.sinks.redis import RedisSink, redis
 
 __all__ = [
     "KafkaSink",
     "OpenSearchSink",
+    "PostgresSink",
     "RedisSink",
     "Servers",
     "Sink",
     "kafka",
     "opensearch",
+    "postgres",
     "redis",
 ]

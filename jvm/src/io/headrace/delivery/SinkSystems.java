@@ -1,5 +1,6 @@
 package io.headrace.delivery;
 
+import io.headrace.postgres.PostgresSink;
 import io.headrace.sinks.opensearch.OpenSearchSink;
 import io.headrace.sinks.redis.RedisSink;
 
@@ -19,14 +20,12 @@ final class SinkSystems {
                 new SinkTerms(options.pipeline(), sink.name(), sink.system(), sink.settings());
         try {
             // Each branch loads its classes alone, as those of others may not be there.
-            switch (terms.system()) {
-                case "opensearch":
-                    return new RowSinkJob(options, place, new OpenSearchSink(terms));
-                case "redis":
-                    return new RowSinkJob(options, place, new RedisSink(terms));
-                default:
-                    throw new IllegalArgumentException("no system " + terms.system());
-            }
+            return switch (terms.system()) {
+                case "opensearch" -> new RowSinkJob(options, place, new OpenSearchSink(terms));
+                case "postgres" -> new RowSinkJob(options, place, new PostgresSink(terms));
+                case "redis" -> new RowSinkJob(options, place, new RedisSink(terms));
+                default -> throw new IllegalArgumentException("no system " + terms.system());
+            };
         } catch (NoClassDefFoundError missing) {
             throw Refusal.of(
                     "sink-jars-missing",

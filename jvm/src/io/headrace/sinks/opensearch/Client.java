@@ -90,7 +90,7 @@ final class Client {
         }
         if (answer.status() == UNKNOWN || answer.status() == FORBIDDEN) {
             throw Refusal.of(
-                    "sink-denied",
+                    "sink-forbidden",
                     "the OpenSearch at " + address + " does not let sink \"" + sink + "\" in",
                     "it says: " + answer.status() + " " + answer.reason(),
                     "name the account in the address and its password in a file, and allow it "

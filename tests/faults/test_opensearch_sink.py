@@ -15,33 +15,22 @@ from typing import Annotated, Any
 import pytest
 from cut_line import CutLine
 from deliveries import Deliveries, Sent
+from killing import kill
 from lanes import Lanes, java_records, refusal
 from opensearchpy import OpenSearch
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
-from stacks import kill
 from waiting import wait_until
 
 from headrace import DeliveryError, digits, event, sinks
-from headrace.artifacts import spark_groups
 from headrace.services import Stack
 from headrace.sinks import Sink
-from headrace.testing import SinkContract, SinkRow, session
+from headrace.testing import SinkContract, SinkRow
 
 
 @pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return session("headrace-tests", groups=spark_groups())
-
-
-@pytest.fixture(scope="module")
-def address(stack: Stack) -> str:
-    return stack.address("opensearch")
-
-
-@pytest.fixture(scope="module")
-def server(address: str) -> Iterator[OpenSearch]:
-    with OpenSearch(address) as client:
+def server(opensearch_address: str) -> Iterator[OpenSearch]:
+    with OpenSearch(opensearch_address) as client:
         yield client
 
 
@@ -56,10 +45,12 @@ NewDeliveries = Callable[..., Deliveries]
 
 
 @pytest.fixture
-def deliveries(spark: SparkSession, address: str, tmp_path: Path) -> NewDeliveries:
+def deliveries(
+    spark: SparkSession, opensearch_address: str, tmp_path: Path
+) -> NewDeliveries:
     """Make an output with a checkpoint of its own."""
 
-    def make(sink: Sink, at: str = address, **changes: Any) -> Deliveries:
+    def make(sink: Sink, at: str = opensearch_address, **changes: Any) -> Deliveries:
         return Deliveries(spark, tmp_path, sink, at, **changes)
 
     return make
@@ -70,14 +61,14 @@ class TestOpenSearch(SinkContract):
     def new_index(
         self,
         spark: SparkSession,
-        stack: Stack,
+        servers: Stack,
         server: OpenSearch,
         index: str,
         tmp_path: Path,
     ) -> Iterator[None]:
         self._server = server
         self._sink = sinks.opensearch(index)
-        with CutLine(stack.site().port("opensearch")) as line:
+        with CutLine(servers.site().port("opensearch")) as line:
             self._line = line
             self._to = Deliveries(
                 spark, tmp_path, self._sink, f"http://127.0.0.1:{line.port}"
@@ -331,9 +322,9 @@ def test_an_index_that_was_made_anew_is_not_written_on_as_if_nothing_was(
 
 
 def test_a_zombie_is_refused_and_what_it_had_on_its_way_changes_nothing(
-    spark: SparkSession, address: str, server: OpenSearch, index: str
+    spark: SparkSession, opensearch_address: str, server: OpenSearch, index: str
 ) -> None:
-    lanes = Lanes(spark, "opensearch.OpenSearchSink", told(address, index))
+    lanes = Lanes(spark, "opensearch.OpenSearchSink", told(opensearch_address, index))
     lanes.sink.prepare()
     zombie, owner = lanes.claimed(), lanes.claimed()
     owner.write(lanes.row("a", {"key": "new"}, 20))
@@ -358,9 +349,9 @@ def test_a_zombie_is_refused_and_what_it_had_on_its_way_changes_nothing(
 
 
 def test_the_records_of_all_lanes_are_exchanged_at_once(
-    spark: SparkSession, address: str, index: str
+    spark: SparkSession, opensearch_address: str, index: str
 ) -> None:
-    lanes = Lanes(spark, "opensearch.OpenSearchSink", told(address, index))
+    lanes = Lanes(spark, "opensearch.OpenSearchSink", told(opensearch_address, index))
     lanes.sink.prepare()
     writers = [lanes.claimed(lane) for lane in (0, 1, 2)]
     for writer in writers:
@@ -391,9 +382,9 @@ def test_lanes_that_end_at_once_all_get_their_records_in(
 
 
 def test_a_commit_whose_answer_is_lost_is_known_again(
-    spark: SparkSession, stack: Stack, index: str
+    spark: SparkSession, servers: Stack, index: str
 ) -> None:
-    with CutLine(stack.site().port("opensearch")) as line:
+    with CutLine(servers.site().port("opensearch")) as line:
         at_line = {"address": f"http://127.0.0.1:{line.port}"}
         settings = told("", index) | at_line | {"lane_patience_ms": "60000"}
         lanes = Lanes(spark, "opensearch.OpenSearchSink", settings)
@@ -408,10 +399,9 @@ def test_a_commit_whose_answer_is_lost_is_known_again(
 
 
 def test_a_server_that_is_killed_within_a_batch_and_comes_back_is_waited_for(
-    new_stack: Callable[..., Stack], deliveries: NewDeliveries
+    own_server: Callable[[str], Stack], deliveries: NewDeliveries
 ) -> None:
-    stack = new_stack()
-    stack.up(["opensearch"])
+    stack = own_server("opensearch")
     address = stack.address("opensearch")
     to = deliveries(sinks.opensearch("k"), address)
     to.patience = timedelta(minutes=5)

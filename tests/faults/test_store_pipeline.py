@@ -5,21 +5,19 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import redis
 from confluent_kafka import Consumer, Producer
+from numbered_events import create
 from opensearchpy import OpenSearch
 from pyspark.sql import SparkSession
 
 from headrace import DeliveryError, Pipeline, event, kafka, sinks
-from headrace.artifacts import spark_groups
-from headrace.log import administer, create_topic, writer_settings
+from headrace.log import writer_settings
 from headrace.runtime.run import Conditions, start
-from headrace.services import Stack
-from headrace.testing import session
+from headrace.services.addresses import Addresses
 
 
 @event(key="card")
@@ -29,34 +27,19 @@ class Payment:
     cents: int
 
 
-@dataclass(frozen=True)
-class Servers:
-    """The stack's servers."""
-
-    stack: Stack
-
-    def database(self, name: str) -> str:
-        return f"{self.stack.address('postgres')}/{name}"
-
-    def redis(self) -> str:
-        return self.stack.address("redis")
-
-    def opensearch(self) -> str:
-        return self.stack.address("opensearch")
-
-
 class Project:
     """A pipeline of three sinks, its input, and what each sink holds."""
 
-    def __init__(self, stack: Stack, spark: SparkSession, home: Path) -> None:
+    def __init__(
+        self, spark: SparkSession, bootstrap: str, servers: Addresses, home: Path
+    ) -> None:
         self.name = f"p{uuid.uuid4().hex[:8]}"
         self._spark = spark
-        self._bootstrap = stack.address("kafka")
+        self._bootstrap = bootstrap
         self._checkpoint = str(home / "checkpoint")
-        self._servers = Servers(stack)
-        admin = administer(self._bootstrap, stack.site().run.cluster_id)
+        self._servers = servers
         for topic in ("in", "out", "dead-letters"):
-            create_topic(admin, f"{self.name}.{topic}", partitions=1)
+            create(bootstrap, f"{self.name}.{topic}", 1)
         self.pipeline = Pipeline(self.name)
         payments = self.pipeline.read(kafka(f"{self.name}.in", Payment))
         self.pipeline.write("cards", payments, sinks.redis(self.name))
@@ -112,19 +95,21 @@ class Project:
 
 
 @pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return session("headrace-tests", groups=spark_groups())
-
-
-@pytest.fixture(scope="module")
-def opensearch(stack: Stack) -> Iterator[OpenSearch]:
-    with OpenSearch(stack.address("opensearch")) as client:
+def opensearch(opensearch_address: str) -> Iterator[OpenSearch]:
+    with OpenSearch(opensearch_address) as client:
         yield client
 
 
 @pytest.fixture
-def project(stack: Stack, spark: SparkSession, tmp_path: Path) -> Project:
-    return Project(stack, spark, tmp_path)
+def project(
+    spark: SparkSession,
+    bootstrap: str,
+    redis_address: str,
+    opensearch_address: str,
+    addresses: Addresses,
+    tmp_path: Path,
+) -> Project:
+    return Project(spark, bootstrap, addresses, tmp_path)
 
 
 def payment(card: str, number: int) -> dict[str, object]:

@@ -15,33 +15,27 @@ import pytest
 import redis
 from cut_line import CutLine
 from deliveries import Deliveries, Sent
+from killing import kill
 from lanes import Lanes, java_records, refusal
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
-from stacks import kill
 from waiting import wait_until
 
 from headrace import DeliveryError, digits, event, sinks
-from headrace.artifacts import spark_groups
 from headrace.services import Stack
 from headrace.sinks import Sink
-from headrace.testing import SinkContract, SinkRow, session
+from headrace.testing import SinkContract, SinkRow
 
 
 @pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return session("headrace-tests", groups=spark_groups())
-
-
-@pytest.fixture(scope="module")
-def address(stack: Stack) -> str:
-    return stack.address("redis")
-
-
-@pytest.fixture(scope="module")
-def server(address: str) -> Iterator[redis.Redis]:
-    with redis.Redis.from_url(address) as client:
+def server(redis_address: str) -> Iterator[redis.Redis]:
+    with redis.Redis.from_url(redis_address) as client:
         yield client
+
+
+@pytest.fixture
+def redis_stack(own_server: Callable[[str], Stack]) -> Stack:
+    return own_server("redis")
 
 
 @pytest.fixture
@@ -53,10 +47,12 @@ NewDeliveries = Callable[..., Deliveries]
 
 
 @pytest.fixture
-def deliveries(spark: SparkSession, address: str, tmp_path: Path) -> NewDeliveries:
+def deliveries(
+    spark: SparkSession, redis_address: str, tmp_path: Path
+) -> NewDeliveries:
     """Make an output with a checkpoint of its own."""
 
-    def make(sink: Sink, at: str = address, **changes: Any) -> Deliveries:
+    def make(sink: Sink, at: str = redis_address, **changes: Any) -> Deliveries:
         return Deliveries(spark, tmp_path, sink, at, **changes)
 
     return make
@@ -69,12 +65,12 @@ class RedisContract(SinkContract):
 
     @pytest.fixture(autouse=True)
     def new_keys(
-        self, spark: SparkSession, stack: Stack, server: redis.Redis, tmp_path: Path
+        self, spark: SparkSession, servers: Stack, server: redis.Redis, tmp_path: Path
     ) -> Iterator[None]:
         self._keyspace = f"k{uuid.uuid4().hex[:8]}"
         self._server = server
         self._sink = sinks.redis(self._keyspace, as_=self.form)
-        with CutLine(stack.site().port("redis")) as line:
+        with CutLine(servers.site().port("redis")) as line:
             self._line = line
             self._to = Deliveries(
                 spark, tmp_path, self._sink, f"redis://127.0.0.1:{line.port}"
@@ -273,9 +269,9 @@ def test_a_row_without_a_key_is_refused_by_name(
 
 
 def test_a_zombie_writes_nothing_more(
-    spark: SparkSession, address: str, server: redis.Redis, keyspace: str
+    spark: SparkSession, redis_address: str, server: redis.Redis, keyspace: str
 ) -> None:
-    lanes = Lanes(spark, "redis.RedisSink", told(address, keyspace))
+    lanes = Lanes(spark, "redis.RedisSink", told(redis_address, keyspace))
     zombie, owner = lanes.claimed(), lanes.claimed()
     zombie.write(lanes.row("old", {"key": "old"}))
 
@@ -291,9 +287,9 @@ def test_a_zombie_writes_nothing_more(
 
 
 def test_the_records_of_all_lanes_are_exchanged_at_once(
-    spark: SparkSession, address: str, keyspace: str
+    spark: SparkSession, redis_address: str, keyspace: str
 ) -> None:
-    lanes = Lanes(spark, "redis.RedisSink", told(address, keyspace))
+    lanes = Lanes(spark, "redis.RedisSink", told(redis_address, keyspace))
     writers = [lanes.claimed(lane) for lane in (0, 1, 2)]
     for writer in writers:
         writer.commit(lanes.record(4, lanes=3))
@@ -311,9 +307,9 @@ def test_the_records_of_all_lanes_are_exchanged_at_once(
 
 
 def test_a_commit_whose_answer_is_lost_is_known_again(
-    spark: SparkSession, stack: Stack, keyspace: str
+    spark: SparkSession, servers: Stack, keyspace: str
 ) -> None:
-    with CutLine(stack.site().port("redis")) as line:
+    with CutLine(servers.site().port("redis")) as line:
         settings = told(f"redis://127.0.0.1:{line.port}", keyspace)
         lanes = Lanes(
             spark, "redis.RedisSink", settings | {"lane_patience_ms": "60000"}
@@ -429,8 +425,9 @@ def test_the_password_comes_from_a_file_and_is_shown_nowhere(
     address = redis_stack.address("redis")
     with redis.Redis.from_url(address) as client:
         client.config_set("requirepass", "canary")
-    (tmp_path / "right").write_text("canary\n")
-    (tmp_path / "wrong").write_text("canard\n")
+    for name, password in (("right", "canary"), ("wrong", "canard"), ("open", "x")):
+        (tmp_path / name).write_text(f"{password}\n")
+        (tmp_path / name).chmod(0o644 if name == "open" else 0o600)
 
     right = deliveries(sinks.redis("k"), f"{address}?password_file={tmp_path}/right")
     right.write(0, [Sent("a", 0, None)])
@@ -438,8 +435,12 @@ def test_the_password_comes_from_a_file_and_is_shown_nowhere(
     with pytest.raises(DeliveryError) as refused:
         wrong.write(0, [])
 
-    assert refused.value.slug == "sink-denied"
+    assert refused.value.slug == "sink-forbidden"
     assert "cana" not in str(refused.value)
+    seen = deliveries(sinks.redis("k"), f"{address}?password_file={tmp_path}/open")
+    with pytest.raises(DeliveryError) as refused:
+        seen.write(0, [])
+    assert refused.value.slug == "password-file-unusable"
     with redis.Redis.from_url(address, password="canary") as client:
         assert client.exists("k:a")
 
