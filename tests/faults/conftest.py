@@ -46,6 +46,31 @@ def postgres(servers: Stack) -> str:
 
 
 @pytest.fixture(scope="session")
+def redis_address(servers: Stack) -> str:
+    servers.up(["redis"])
+    return servers.address("redis")
+
+
+@pytest.fixture(scope="session")
+def opensearch_address(servers: Stack) -> str:
+    servers.up(["opensearch"])
+    return servers.address("opensearch")
+
+
+@pytest.fixture
+def own_server(open_tmp: Path) -> Iterator[Callable[[str], Stack]]:
+    """Start a server of the test's own, to be killed, emptied or changed."""
+    stack = Stack(open_tmp / "run")
+
+    def up(service: str) -> Stack:
+        stack.up([service])
+        return stack
+
+    yield up
+    stack.down()
+
+
+@pytest.fixture(scope="session")
 def addresses(servers: Stack) -> Addresses:
     return Addresses(load_settings(), servers)
 

@@ -49,7 +49,6 @@ _NAMED: Mapping[str, Callable[[_Told], HeadraceError]] = {
     "schema-type-unsupported": lambda t: SchemaError("schema-type-unsupported", **t),
     "sink-blocked": lambda t: DeliveryError("sink-blocked", **t),
     "sink-forbidden": lambda t: DeliveryError("sink-forbidden", **t),
-    "sink-denied": lambda t: DeliveryError("sink-denied", **t),
     "sink-jars-missing": lambda t: DeliveryError("sink-jars-missing", **t),
     "sink-mismatch": lambda t: DeliveryError("sink-mismatch", **t),
     "sink-unreachable": lambda t: DeliveryError("sink-unreachable", **t),

@@ -10,7 +10,7 @@ from headrace.errors import StepError
 from headrace.schema.origin import declared_at
 from headrace.schema.types import Record, Text, Unknown
 from headrace.sinks.promises import Servers
-from headrace.sinks.servers import require_target_name, without_password
+from headrace.sinks.servers import given, require_target_name, without_password
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,18 @@ class OpenSearchSink:
         return f"OpenSearch index {self.index}"
 
     def settings(self, servers: Servers | None) -> dict[str, str]:
-        """Give the server's address, the alias, and which texts are searched."""
-        told = {"index": self.index, "full_text": ",".join(self.full_text)}
-        if servers is not None:
-            told["address"] = without_password(servers.opensearch(), "opensearch")
-        return told
+        """Give the server's address, the alias, and which texts are searched.
+
+        Raises:
+            ServiceError: [server-unknown] nobody knows an OpenSearch.
+            SettingsError: [password-in-address] the address holds a password.
+        """
+        address = given(servers, "OpenSearch", self.where).opensearch()
+        return {
+            "address": without_password(address, "OpenSearch"),
+            "index": self.index,
+            "full_text": ",".join(self.full_text),
+        }
 
     def require_columns(self, columns: Record, where: str) -> None:
         """Refuse to search the words of what is not a column of texts.

@@ -10,7 +10,7 @@ from headrace.errors import StepError
 from headrace.schema.origin import declared_at
 from headrace.schema.types import Day, Moment, Record, Unknown, Whole
 from headrace.sinks.promises import Servers
-from headrace.sinks.servers import require_target_name, without_password
+from headrace.sinks.servers import given, require_target_name, without_password
 
 FORMS = ("hash", "json")
 
@@ -46,10 +46,18 @@ class RedisSink:
         return f"Redis {self.keyspace}:*"
 
     def settings(self, servers: Servers | None) -> dict[str, str]:
-        """Give the server's address, the keys and their form."""
-        told = {"keyspace": self.keyspace, "as": self.form}
-        if servers is not None:
-            told["address"] = without_password(servers.redis(), "redis")
+        """Give the server's address, the keys and their form.
+
+        Raises:
+            ServiceError: [server-unknown] nobody knows a Redis.
+            SettingsError: [password-in-address] the address holds a password.
+        """
+        address = given(servers, "Redis", self.where).redis()
+        told = {
+            "address": without_password(address, "Redis"),
+            "keyspace": self.keyspace,
+            "as": self.form,
+        }
         if self.ttl is not None:
             told["ttl_ms"] = str(self.ttl // timedelta(milliseconds=1))
         if self.version is not None:

@@ -5,34 +5,50 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-from headrace.errors import SettingsError, StepError
+from headrace.errors import ServiceError, SettingsError, StepError
+from headrace.sinks.promises import Servers
 
 
-def without_password(address: str, setting: str) -> str:
+def given(servers: Servers | None, shown: str, where: str) -> Servers:
+    """Give the servers, where a sink cannot do without.
+
+    Args:
+        servers: Where they are, if anybody has said it.
+        shown: What is asked for, such as ``Redis``.
+        where: The line that declares the sink.
+
+    Raises:
+        ServiceError: [server-unknown] nobody has said where they are.
+    """
+    if servers is None:
+        raise ServiceError(
+            "server-unknown",
+            f"nobody has said where {shown} is",
+            hint="give the servers' addresses, as `headrace run` does.",
+            where=where,
+        )
+    return servers
+
+
+def without_password(address: str, shown: str) -> str:
     """Give an address that may be shown, logged and sent to executors.
 
     Raises:
         SettingsError: [password-in-address] the address holds a password.
 
     Example:
-        >>> without_password("redis://ann@host:6379?password_file=/run/redis", "redis")
+        >>> without_password("redis://ann@host:6379?password_file=/run/redis", "Redis")
         'redis://ann@host:6379?password_file=/run/redis'
     """
     if urlsplit(address).password is not None:
         raise SettingsError(
             "password-in-address",
-            f'setting "{setting}" holds a password',
-            detail="addresses are logged, shown, and handed to every executor.",
-            hint="write the password into a file and name it: "
-            f"{setting_example(setting)}.",
+            f"the address of {shown} holds a password",
+            detail="it would be seen in plans and logs.",
+            hint="put it into a file (mode 600) that holds nothing else, and name the "
+            "file in the address: ?password_file=/a/file.",
         )
     return address
-
-
-def setting_example(setting: str) -> str:
-    """Show an address of a server with the password in a file."""
-    scheme = {"opensearch": "https", "redis": "rediss"}[setting]
-    return f"{scheme}://user@host?password_file=/path/to/file"
 
 
 def require_target_name(

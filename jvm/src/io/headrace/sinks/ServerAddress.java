@@ -8,6 +8,9 @@ import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Set;
 
 /**
  * Where a server is, and which account to use; the password is in a file.
@@ -17,6 +20,8 @@ import java.nio.file.Path;
  */
 public final class ServerAddress {
     private static final String PASSWORD_FILE = "password_file=";
+    private static final Set<PosixFilePermission> OTHERS =
+            PosixFilePermissions.fromString("---rw-rw-");
 
     private final URI uri;
     private final Path passwordFile;
@@ -74,22 +79,29 @@ public final class ServerAddress {
     /**
      * The password, or null.
      *
-     * @throws Refusal {@code sink-mismatch} if its file cannot be read
+     * @throws Refusal {@code password-file-unusable} if its file cannot be read, or by others too
      */
     public String password() {
         if (passwordFile == null) {
             return null;
         }
         try {
+            if (Files.getPosixFilePermissions(passwordFile).stream().anyMatch(OTHERS::contains)) {
+                throw unusable("others than its owner can read or write it.");
+            }
             return Files.readString(passwordFile).strip();
         } catch (IOException problem) {
-            throw Refusal.of(
-                    "sink-mismatch",
-                    "the password for " + this + " cannot be read",
-                    problem.toString() + ".",
-                    "put the file on every machine that runs a driver or an executor, readable "
-                            + "for its account.");
+            throw unusable(problem + ".");
         }
+    }
+
+    private Refusal unusable(String why) {
+        return Refusal.of(
+                "password-file-unusable",
+                "the password file " + passwordFile + " cannot be used",
+                why,
+                "each machine that writes needs it under this name, for its own account alone: "
+                        + "chmod 600.");
     }
 
     /** The address as it may be shown. */

@@ -1,5 +1,6 @@
 package io.headrace.sinks;
 
+import io.headrace.delivery.Breaker;
 import io.headrace.delivery.Refusal;
 import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
@@ -24,6 +25,7 @@ public final class ServerCalls {
     private final String server;
     private final Duration longest;
     private final Breaker breaker;
+    private volatile boolean isEnding;
 
     /**
      * Makes one for a sink's calls.
@@ -50,35 +52,28 @@ public final class ServerCalls {
         Long since = null;
         long pause = FIRST_PAUSE;
         while (true) {
-            Away away = breaker.forbids();
-            if (away == null) {
-                try {
-                    T answer = attempt.get();
-                    breaker.answered();
-                    return answer;
-                } catch (Refusal refusal) {
-                    breaker.answered();
-                    throw refusal;
-                } catch (Away problem) {
-                    breaker.failed(problem);
-                    away = problem;
+            try {
+                return breaker.guarded(attempt::get, Away.class::isInstance);
+            } catch (Away away) {
+                long now = System.nanoTime();
+                since = since == null ? now : since;
+                if (now - since > longest.toNanos() || isToEndWithin(pause)) {
+                    throw unreachable(away);
                 }
+                pause = Math.min(2 * pause, LONGEST_PAUSE);
             }
-            long now = System.nanoTime();
-            if (since == null) {
-                since = now;
-            }
-            if (now - since > longest.toNanos() || isInterruptedIn(pause)) {
-                throw unreachable(away);
-            }
-            pause = Math.min(2 * pause, LONGEST_PAUSE);
         }
     }
 
-    private static boolean isInterruptedIn(long pause) {
+    /** Lets the waiting end, from another thread. */
+    public void end() {
+        isEnding = true;
+    }
+
+    private boolean isToEndWithin(long pause) {
         // Lanes that failed together should not come back together.
         LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(pause / 2, pause));
-        return Thread.currentThread().isInterrupted();
+        return isEnding || Thread.currentThread().isInterrupted();
     }
 
     private Refusal unreachable(Away away) {

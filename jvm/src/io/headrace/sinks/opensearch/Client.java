@@ -5,6 +5,7 @@ import io.headrace.delivery.Refusal;
 import io.headrace.sinks.Away;
 import io.headrace.sinks.ServerAddress;
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -74,9 +75,7 @@ final class Client {
                     HTTP.send(request.build(), HttpResponse.BodyHandlers.ofByteArray());
             return heeded(new Answer(response.statusCode(), Json.answer(response.body())));
         } catch (IOException problem) {
-            String why = problem.getMessage();
-            throw new Away(
-                    why == null ? problem.getClass().getSimpleName() : why, problem);
+            throw new Away(reason(problem), problem);
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
             throw new Away("the task was stopped while it waited", interrupted);
@@ -91,13 +90,21 @@ final class Client {
         }
         if (answer.status() == UNKNOWN || answer.status() == FORBIDDEN) {
             throw Refusal.of(
-                    "sink-denied",
+                    "sink-forbidden",
                     "the OpenSearch at " + address + " does not let sink \"" + sink + "\" in",
                     "it says: " + answer.status() + " " + answer.reason(),
                     "name the account in the address and its password in a file, and allow it "
                             + "the index and " + Ledger.INDEX + ".");
         }
         return answer;
+    }
+
+    private static String reason(IOException problem) {
+        if (problem instanceof ConnectException) {
+            return "nobody listens there";
+        }
+        String text = problem.getMessage();
+        return text == null ? problem.getClass().getSimpleName() : text;
     }
 
     private static String authorization(ServerAddress address) {

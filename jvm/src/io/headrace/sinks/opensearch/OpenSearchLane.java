@@ -60,6 +60,11 @@ final class OpenSearchLane implements SinkLane {
     }
 
     @Override
+    public void interrupt() {
+        calls.end();
+    }
+
+    @Override
     public void close() {
         // The connections are all lanes', and are kept.
     }

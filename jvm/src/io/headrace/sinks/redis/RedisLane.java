@@ -74,6 +74,11 @@ final class RedisLane implements SinkLane {
     }
 
     @Override
+    public void interrupt() {
+        link.interrupt();
+    }
+
+    @Override
     public void close() {
         link.close();
     }

@@ -4,6 +4,7 @@ import io.headrace.delivery.Refusal;
 import io.headrace.sinks.Away;
 import io.headrace.sinks.ServerCalls;
 import io.headrace.sinks.ServerAddress;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -47,7 +48,7 @@ final class RedisLink implements AutoCloseable {
     private final RedisTerms terms;
     private final ServerAddress address;
     private final ServerCalls calls;
-    private Connection connection;
+    private volatile Connection connection;
 
     RedisLink(RedisTerms terms, Duration longest) {
         this.terms = terms;
@@ -111,6 +112,19 @@ final class RedisLink implements AutoCloseable {
             try {
                 open.close();
             } catch (JedisConnectionException gone) {
+                // It is closed, which is what was asked for.
+            }
+        }
+    }
+
+    /** Lets what waits for an answer fail, from another thread. */
+    void interrupt() {
+        calls.end();
+        Connection open = connection;
+        if (open != null) {
+            try {
+                open.forceDisconnect();
+            } catch (IOException gone) {
                 // It is closed, which is what was asked for.
             }
         }
@@ -197,7 +211,7 @@ final class RedisLink implements AutoCloseable {
 
     private Refusal denied(JedisAccessControlException said) {
         return Refusal.of(
-                "sink-denied",
+                "sink-forbidden",
                 "the Redis at " + address + " does not let sink \"" + terms.sink() + "\" in",
                 "it says: " + said.getMessage(),
                 "name the account in the address and its password in a file, and allow it the "

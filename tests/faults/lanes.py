@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -26,7 +27,9 @@ class Lanes:
         self._spark = spark
         terms = java_class(spark, "delivery.SinkTerms")
         system, _, _ = kind.partition(".")
-        told = terms("pipeline", "copy", system, java_map(spark, settings))
+        told = terms(
+            f"p{uuid.uuid4().hex[:8]}", "copy", system, java_map(spark, settings)
+        )
         self.sink = java_class(spark, f"sinks.{kind}")(told)
 
     def claimed(self, lane: int = 0) -> Any:
@@ -50,6 +53,14 @@ class Lanes:
         """Give the last batch of each lane."""
         ledgers = self.sink.ledgers()
         return {lane: ledgers[lane].terms().batch() for lane in ledgers}
+
+
+def java_records(spark: SparkSession, records: dict[int, Any]) -> Any:
+    """Give records by lane as Java has them."""
+    made = java_map(spark, {})
+    for lane, record in records.items():
+        made.put(lane, record)
+    return made
 
 
 def refusal(error: Py4JJavaError) -> HeadraceError:

@@ -24,6 +24,7 @@ class CutLine:
     def __init__(self, port: int) -> None:
         self._server = port
         self._word: bytes | None = None
+        self._unanswered: bytes | None = None
         self._is_cut = False
         self._open: set[socket.socket] = set()
         self._lock = threading.Lock()
@@ -50,6 +51,10 @@ class CutLine:
         """Cut the line when a client says the word."""
         self._word = word
 
+    def leave_unanswered(self, word: bytes) -> None:
+        """Pass the word on, once, and close the connection before an answer comes."""
+        self._unanswered = word
+
     def cut(self) -> None:
         """Cut the line."""
         with self._lock:
@@ -60,7 +65,13 @@ class CutLine:
 
     @property
     def is_cut(self) -> bool:
+        """Whether nothing passes."""
         return self._is_cut
+
+    @property
+    def has_left_unanswered(self) -> bool:
+        """Whether no word is left that is to have no answer."""
+        return self._unanswered is None
 
     def mend(self) -> None:
         """Let everything pass again."""
@@ -93,6 +104,9 @@ class CutLine:
                     self.cut()
                     break
                 there.sendall(data)
+                if heard and self._unanswered and self._unanswered in data:
+                    self._unanswered = None
+                    break
         with self._lock:
             self._open -= {here, there}
         for end in (here, there):

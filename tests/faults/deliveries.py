@@ -1,28 +1,22 @@
-"""Batches that go to one sink through the real delivery, without a topic to read."""
+"""Batches that go from declared events to one sink, through the real delivery."""
 
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
-from py4j.protocol import Py4JJavaError
+from direct import Direct
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
 from headrace import Pipeline, event, kafka
-from headrace._spark.delivery import (
-    close_delivery,
-    delivery_report,
-    open_delivery,
-    write_batch,
-)
-from headrace.delivery import SinkTerms, Terms
-from headrace.delivery.failures import named_failure
+from headrace._spark.delivery import delivery_report, write_batch
+from headrace.delivery import SinkTerms
 from headrace.runtime.coding import Encoder
 from headrace.runtime.targets import sink_terms
 from headrace.sinks import Sink
@@ -39,7 +33,7 @@ class Sent:
 
 @dataclass(frozen=True)
 class At:
-    """Servers at these addresses."""
+    """Servers that are all at one address."""
 
     address: str
 
@@ -57,7 +51,7 @@ class Deliveries:
     """One output of a pipeline, to which batches are delivered by their numbers.
 
     A batch is its rows: any event of `shape`, or a key alone, which takes its row
-    away.
+    away. Each is delivered by a driver of its own.
     """
 
     def __init__(
@@ -69,18 +63,16 @@ class Deliveries:
         *,
         shape: type = Sent,
         lanes: int = 1,
+        name: str | None = None,
     ) -> None:
         self._spark = spark
+        self._home = home / uuid4().hex
+        self._lineage = str(uuid4())
         self.address = address
-        self._checkpoint = home / uuid.uuid4().hex
-        (self._checkpoint / "offsets").mkdir(parents=True)
-        lineage = json.dumps({"id": str(uuid.uuid4())})
-        (self._checkpoint / "metadata").write_text(lineage)
-        self.pipeline = Pipeline(f"p{uuid.uuid4().hex[:8]}", lanes=lanes)
-        self.lanes = lanes
+        self.patience = timedelta(seconds=60)
+        self.pipeline = Pipeline(name or f"p{uuid4().hex[:8]}", lanes=lanes)
         rows = self.pipeline.read(kafka("in", shape))
         self.pipeline.write("copy", rows, sink)
-        self.patience = timedelta(seconds=60)
 
     def write(
         self,
@@ -92,51 +84,37 @@ class Deliveries:
     ) -> dict[str, Any]:
         """Deliver a batch; give the report.
 
+        Args:
+            batch: Its number.
+            rows: Its rows.
+            adopt: What to take over as it is.
+            settings: What the sink is told beside its own.
+
         Raises:
             HeadraceError: Why it was refused.
         """
-        (self._checkpoint / "offsets" / str(batch)).write_text(
-            f'v1\n{{"batchWatermarkMs":0}}\n{{"in":{{"0":{batch}}}}}'
-        )
-        frame, sinks = self._planned(list(rows))
-        return self.send(batch, frame, sinks, adopt=adopt, **settings)
-
-    def send(
-        self,
-        batch: int,
-        frame: DataFrame,
-        sinks: Sequence[SinkTerms],
-        *,
-        adopt: Sequence[str] = (),
-        **settings: str,
-    ) -> dict[str, Any]:
-        """Deliver a frame of outgoing rows."""
+        frame, terms = self._planned(list(rows))
         name = self.pipeline.name
-        terms = Terms(
-            pipeline=name,
-            query="main",
-            bootstrap=None,
-            checkpoint=str(self._checkpoint),
-            sinks=tuple(
-                SinkTerms(s.name, s.system, {**s.settings, **settings}) for s in sinks
-            ),
-            lanes=self.lanes,
-            adopt=frozenset(adopt),
-            patience=self.patience,
+        told = SinkTerms(terms.name, terms.system, {**terms.settings, **settings})
+        direct = Direct(
+            self._spark,
+            self._home,
+            told,
+            name,
+            self.pipeline.lanes,
+            self.patience,
+            self._lineage,
         )
-        try:
-            open_delivery(self._spark, terms.options())
+        offsets = self._home / "offsets"
+        offsets.mkdir(parents=True, exist_ok=True)
+        place = json.dumps({"in": {"0": batch}})
+        (offsets / str(batch)).write_text(f"v1\n{{}}\n{place}")
+        with direct.named():
+            direct.open(adopt=adopt)
             write_batch(frame, batch, name, "main")
             return delivery_report(self._spark, name, "main")
-        except Py4JJavaError as error:
-            named = named_failure(str(error))
-            if named is None:
-                raise
-            raise named from error
-        finally:
-            close_delivery(self._spark, name, "main")
 
-    def _planned(self, rows: Sequence[Any]) -> tuple[DataFrame, list[SinkTerms]]:
+    def _planned(self, rows: Sequence[Any]) -> tuple[DataFrame, SinkTerms]:
         (output,) = self.pipeline.outputs
         columns = output.step.columns
         nothing = dict.fromkeys(columns.names)
@@ -159,7 +137,8 @@ class Deliveries:
             sql.lit(None).cast(_HEADERS).alias("headers"),
             sql.lit(None).cast("timestamp").alias("timestamp"),
         )
-        return frame, sink_terms([output], encode.schemas, At(self.address))
+        (terms,) = sink_terms([output], encode.schemas, At(self.address))
+        return frame, terms
 
 
 def _key(row: Any, key: str | None) -> str | None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -17,33 +15,27 @@ import pytest
 import redis
 from cut_line import CutLine
 from deliveries import Deliveries, Sent
-from lanes import Lanes, refusal
+from killing import kill
+from lanes import Lanes, java_records, refusal
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 from waiting import wait_until
 
 from headrace import DeliveryError, digits, event, sinks
-from headrace._spark.bridge import java_map
-from headrace.artifacts import spark_groups
 from headrace.services import Stack
 from headrace.sinks import Sink
-from headrace.testing import SinkContract, SinkRow, session
+from headrace.testing import SinkContract, SinkRow
 
 
 @pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return session("headrace-tests", groups=spark_groups())
-
-
-@pytest.fixture(scope="module")
-def address(stack: Stack) -> str:
-    return stack.address("redis")
-
-
-@pytest.fixture(scope="module")
-def server(address: str) -> Iterator[redis.Redis]:
-    with redis.Redis.from_url(address) as client:
+def server(redis_address: str) -> Iterator[redis.Redis]:
+    with redis.Redis.from_url(redis_address) as client:
         yield client
+
+
+@pytest.fixture
+def redis_stack(own_server: Callable[[str], Stack]) -> Stack:
+    return own_server("redis")
 
 
 @pytest.fixture
@@ -55,10 +47,12 @@ NewDeliveries = Callable[..., Deliveries]
 
 
 @pytest.fixture
-def deliveries(spark: SparkSession, address: str, tmp_path: Path) -> NewDeliveries:
+def deliveries(
+    spark: SparkSession, redis_address: str, tmp_path: Path
+) -> NewDeliveries:
     """Make an output with a checkpoint of its own."""
 
-    def make(sink: Sink, at: str = address, **changes: Any) -> Deliveries:
+    def make(sink: Sink, at: str = redis_address, **changes: Any) -> Deliveries:
         return Deliveries(spark, tmp_path, sink, at, **changes)
 
     return make
@@ -71,12 +65,12 @@ class RedisContract(SinkContract):
 
     @pytest.fixture(autouse=True)
     def new_keys(
-        self, spark: SparkSession, stack: Stack, server: redis.Redis, tmp_path: Path
+        self, spark: SparkSession, servers: Stack, server: redis.Redis, tmp_path: Path
     ) -> Iterator[None]:
         self._keyspace = f"k{uuid.uuid4().hex[:8]}"
         self._server = server
         self._sink = sinks.redis(self._keyspace, as_=self.form)
-        with CutLine(stack.site().port("redis")) as line:
+        with CutLine(servers.site().port("redis")) as line:
             self._line = line
             self._to = Deliveries(
                 spark, tmp_path, self._sink, f"redis://127.0.0.1:{line.port}"
@@ -275,9 +269,9 @@ def test_a_row_without_a_key_is_refused_by_name(
 
 
 def test_a_zombie_writes_nothing_more(
-    spark: SparkSession, address: str, server: redis.Redis, keyspace: str
+    spark: SparkSession, redis_address: str, server: redis.Redis, keyspace: str
 ) -> None:
-    lanes = Lanes(spark, "redis.RedisSink", told(address, keyspace))
+    lanes = Lanes(spark, "redis.RedisSink", told(redis_address, keyspace))
     zombie, owner = lanes.claimed(), lanes.claimed()
     zombie.write(lanes.row("old", {"key": "old"}))
 
@@ -293,9 +287,9 @@ def test_a_zombie_writes_nothing_more(
 
 
 def test_the_records_of_all_lanes_are_exchanged_at_once(
-    spark: SparkSession, address: str, keyspace: str
+    spark: SparkSession, redis_address: str, keyspace: str
 ) -> None:
-    lanes = Lanes(spark, "redis.RedisSink", told(address, keyspace))
+    lanes = Lanes(spark, "redis.RedisSink", told(redis_address, keyspace))
     writers = [lanes.claimed(lane) for lane in (0, 1, 2)]
     for writer in writers:
         writer.commit(lanes.record(4, lanes=3))
@@ -312,6 +306,23 @@ def test_the_records_of_all_lanes_are_exchanged_at_once(
     assert refusal(caught.value).slug == "writer-fenced"
 
 
+def test_a_commit_whose_answer_is_lost_is_known_again(
+    spark: SparkSession, servers: Stack, keyspace: str
+) -> None:
+    with CutLine(servers.site().port("redis")) as line:
+        settings = told(f"redis://127.0.0.1:{line.port}", keyspace)
+        lanes = Lanes(
+            spark, "redis.RedisSink", settings | {"lane_patience_ms": "60000"}
+        )
+        lane = lanes.claimed()
+        line.leave_unanswered(b'"batch":3,')
+
+        lane.commit(lanes.record(3))
+
+        assert line.has_left_unanswered
+        assert lanes.batches()[0] == 3
+
+
 def test_a_server_that_is_killed_within_a_batch_and_comes_back_is_waited_for(
     redis_stack: Stack, deliveries: NewDeliveries
 ) -> None:
@@ -322,7 +333,7 @@ def test_a_server_that_is_killed_within_a_batch_and_comes_back_is_waited_for(
     with redis.Redis.from_url(redis_stack.address("redis")) as client:
         done.start()
         wait_until("rows arrive", lambda: client.dbsize() > 2000, seconds=120)
-    os.kill(redis_stack.site().process("redis").pid, signal.SIGKILL)
+    kill(redis_stack, "redis")
     redis_stack.up(["redis"])
     done.join(120)
 
@@ -414,8 +425,9 @@ def test_the_password_comes_from_a_file_and_is_shown_nowhere(
     address = redis_stack.address("redis")
     with redis.Redis.from_url(address) as client:
         client.config_set("requirepass", "canary")
-    (tmp_path / "right").write_text("canary\n")
-    (tmp_path / "wrong").write_text("canard\n")
+    for name, password in (("right", "canary"), ("wrong", "canard"), ("open", "x")):
+        (tmp_path / name).write_text(f"{password}\n")
+        (tmp_path / name).chmod(0o644 if name == "open" else 0o600)
 
     right = deliveries(sinks.redis("k"), f"{address}?password_file={tmp_path}/right")
     right.write(0, [Sent("a", 0, None)])
@@ -423,8 +435,12 @@ def test_the_password_comes_from_a_file_and_is_shown_nowhere(
     with pytest.raises(DeliveryError) as refused:
         wrong.write(0, [])
 
-    assert refused.value.slug == "sink-denied"
+    assert refused.value.slug == "sink-forbidden"
     assert "cana" not in str(refused.value)
+    seen = deliveries(sinks.redis("k"), f"{address}?password_file={tmp_path}/open")
+    with pytest.raises(DeliveryError) as refused:
+        seen.write(0, [])
+    assert refused.value.slug == "password-file-unusable"
     with redis.Redis.from_url(address, password="canary") as client:
         assert client.exists("k:a")
 
@@ -438,13 +454,6 @@ def told(address: str, keyspace: str) -> dict[str, str]:
         "columns": columns,
         "lane_patience_ms": "0",
     }
-
-
-def java_records(spark: SparkSession, records: dict[int, Any]) -> Any:
-    made = java_map(spark, {})
-    for lane, record in records.items():
-        made.put(lane, record)
-    return made
 
 
 def _number(held: Any) -> int:
