@@ -1,5 +1,10 @@
 package io.headrace.delivery;
 
+import io.headrace.sinks.lake.ConsoleSink;
+import io.headrace.sinks.lake.DeltaSink;
+import io.headrace.sinks.lake.FilesSink;
+import io.headrace.sinks.lake.MemorySink;
+
 /** The systems that can be written to beside Kafka, by their names. */
 final class SinkSystems {
     private SinkSystems() {}
@@ -16,9 +21,13 @@ final class SinkSystems {
                 new SinkTerms(options.pipeline(), sink.name(), sink.system(), sink.settings());
         try {
             // Each branch loads its classes alone, as those of others may not be there.
-            switch (terms.system()) {
+            return switch (terms.system()) {
+                case "delta" -> new FrameSinkJob(options, place, new DeltaSink(terms));
+                case "files" -> new FrameSinkJob(options, place, new FilesSink(terms));
+                case "memory" -> new FrameSinkJob(options, place, new MemorySink(terms));
+                case "console" -> new FrameSinkJob(options, place, new ConsoleSink(terms));
                 default -> throw new IllegalArgumentException("no system " + terms.system());
-            }
+            };
         } catch (NoClassDefFoundError missing) {
             throw Refusal.of(
                     "sink-jars-missing",
