@@ -19,6 +19,7 @@ from headrace.artifacts.mirrors import remote_repository
 
 KAFKA = "4.3.1"
 DEBEZIUM = "3.6.1.Final"
+DELTA = "4.4.0"
 JEDIS = "8.0.2"
 POSTGRES_JDBC = "42.7.11"
 LOG4J = "2.25.4"
@@ -66,6 +67,11 @@ FILES = {
         "org.apache.commons:commons-pool2:2.13.1",
         # The only one of the formats that PySpark does not carry.
         "com.google.protobuf:protobuf-java:4.36.2",
+    ],
+    # PySpark carries the rest of Delta's dependencies.
+    "spark-delta": [
+        f"io.delta:delta-spark_4.2_2.13:{DELTA}",
+        f"io.delta:delta-storage:{DELTA}",
     ],
     # What the executors write to PostgreSQL with.
     "spark-postgres": [f"org.postgresql:postgresql:{POSTGRES_JDBC}"],

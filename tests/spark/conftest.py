@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from headrace._spark import end, session
+from headrace.artifacts import spark_groups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    started = session("headrace-tests")
+    started = session("headrace-tests", groups=[g for g in spark_groups() if g != "spark-kafka"])
     yield started
     end(started)
 

@@ -49,6 +49,18 @@ _SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
 }
 
+_DELTA = {
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog"
+    ".DeltaCatalog",
+    # Two processes may commit to one table, which Delta's own store for disks does not
+    # allow for.
+    "spark.delta.logStore.file.impl": "io.headrace.sinks.lake.LocalLog",
+}
+_DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
+
+# Delta reads the state of a table in 50 tasks unless told otherwise, for each commit.
+_LOCAL_DELTA = {"spark.databricks.delta.snapshotPartitions": "2"}
+
 _JVM_END_SECONDS = 30
 
 _MASTER = re.compile(r"local(\[.+\])?|spark://.+|k8s://.+|yarn")
@@ -166,12 +178,16 @@ def spark_settings(
     wanted = [*(["spark-kafka"] if jars is None else []), *groups]
     jars = [*(jars or ()), *(fetch(*wanted) if wanted else ())]
     settings = _SETTINGS | (_LOOPBACK if _is_local(master) else _CLUSTER)
+    if "spark-delta" in groups:
+        settings |= _DELTA | (_LOCAL_DELTA if _is_local(master) else {})
     settings |= config or {}
 
     def extend(key: str, separator: str, *values: str) -> None:
         given = filter(None, [settings.get(key)])
         settings[key] = separator.join([*values, *given])
 
+    if "spark-delta" in groups:
+        extend("spark.sql.extensions", ",", _DELTA_EXTENSION)
     extend("spark.jars", ",", *(path.absolute().as_uri() for path in (own, *jars)))
     # What spark.jars brings is seen by threads that carry spark-submit's class loader;
     # the class path is seen by all. Py4J's threads find our classes there, and a class

@@ -9,8 +9,16 @@ from headrace.errors import DeliveryError, StepError
 from headrace.plan.steps import Output, Read, walk
 from headrace.schema.keys import derived_key, why_no_key
 from headrace.schema.names import OUR_TOPICS
-from headrace.schema.types import Record, Unknown
-from headrace.sinks import KafkaSink, OpenSearchSink, RedisSink
+from headrace.schema.types import Binary, ListOf, Record, Unknown
+from headrace.sinks import (
+    ConsoleSink,
+    DeltaSink,
+    FilesSink,
+    KafkaSink,
+    MemorySink,
+    OpenSearchSink,
+    RedisSink,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -45,6 +53,8 @@ def require_target(
         if isinstance(sink, OpenSearchSink | RedisSink):
             sink.require_columns(new.step.columns, new.where)
         _require_own_target(new, others)
+        if isinstance(sink, DeltaSink | FilesSink):
+            _require_partitions(new, sink.partition_by)
         return
     if sink.topic == dead_letters:
         raise StepError(
@@ -142,6 +152,9 @@ def _require_delivery(output: Output) -> None:
 
 def _require_own_target(new: Output, others: Sequence[Output]) -> None:
     """Refuse two outputs into one target: each would have a ledger of its own there."""
+    if isinstance(new.sink, MemorySink | ConsoleSink):
+        # What an output has there is kept or shown under its own name.
+        return
     for other in others:
         if (other.sink.system, other.sink.target) == (new.sink.system, new.sink.target):
             raise StepError(
@@ -153,6 +166,38 @@ def _require_own_target(new: Output, others: Sequence[Output]) -> None:
                 hint="write the union of the streams with one output.",
                 where=new.where,
             )
+
+
+def _require_partitions(output: Output, names: Sequence[str]) -> None:
+    """Refuse columns that no directory can be named after."""
+    columns = output.step.columns
+    for name in names:
+        if name not in columns:
+            raise StepError(
+                "column-unknown",
+                f'{output.sink.target} is partitioned by "{name}", which is not a '
+                "column",
+                detail=f"the columns are {', '.join(columns.names)}.",
+                where=output.where,
+            )
+        kind = columns[name].type
+        if isinstance(kind, Record | ListOf | Binary):
+            raise StepError(
+                "partition-unsupported",
+                f'{output.sink.target} cannot be partitioned by "{name}" of type '
+                f"{kind.sql}",
+                detail="the values become names of directories.",
+                hint="derive a column of another type from it.",
+                where=output.where,
+            )
+    if names and set(names) == set(columns.names):
+        raise StepError(
+            "partition-unsupported",
+            f"{output.sink.target} cannot be partitioned by all of its columns",
+            detail="its files would hold nothing.",
+            hint="partition by columns that have few values, such as a date.",
+            where=output.where,
+        )
 
 
 def _require_no_circle(

@@ -1,6 +1,7 @@
 package io.headrace.delivery;
 
 import java.util.Map;
+import java.util.Set;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 
@@ -16,6 +17,15 @@ public interface FrameSink {
      * @throws Refusal if it does not fit, before any row was written
      */
     void prepare();
+
+    /**
+     * What the sink always takes over as it is, though nobody said so.
+     *
+     * <p>For one that holds nothing longer than its process, a missing ledger is no loss to warn of.
+     */
+    default Set<String> adopts() {
+        return Set.of();
+    }
 
     /** What must not be exchanged for another of its name while rows are in it, each with an id. */
     Map<String, String> targets();

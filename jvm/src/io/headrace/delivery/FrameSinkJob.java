@@ -9,9 +9,11 @@ import static org.apache.spark.sql.functions.monotonically_increasing_id;
 import static org.apache.spark.sql.functions.sum;
 
 import java.math.BigDecimal;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 
@@ -65,8 +67,7 @@ final class FrameSinkJob implements SinkJob {
         LedgerRecord last = sink.last();
         reach("lane-fenced");
         BatchTerms own = terms.into(targets.ids()).inGeneration(generationAfter(last, terms));
-        boolean isHeld =
-                Verdict.on(own, last, options.adopt(), LedgerKind.SINK) == Verdict.HELD;
+        boolean isHeld = Verdict.on(own, last, adopt(), LedgerKind.SINK) == Verdict.HELD;
         reach("ledger-read");
         phases.end("ledger");
         LedgerRecord record = record(rows, own);
@@ -77,6 +78,12 @@ final class FrameSinkJob implements SinkJob {
             reach("committed");
         }
         return receipt(isHeld, record.rows(), phases);
+    }
+
+    private Set<String> adopt() {
+        Set<String> adopt = new HashSet<>(options.adopt());
+        adopt.addAll(sink.adopts());
+        return adopt;
     }
 
     /** Counts the rows, which are cached, and sums their checksums as a tally does. */

@@ -3,6 +3,10 @@ package io.headrace.delivery;
 import io.headrace.postgres.PostgresSink;
 import io.headrace.sinks.opensearch.OpenSearchSink;
 import io.headrace.sinks.redis.RedisSink;
+import io.headrace.sinks.lake.ConsoleSink;
+import io.headrace.sinks.lake.DeltaSink;
+import io.headrace.sinks.lake.FilesSink;
+import io.headrace.sinks.lake.MemorySink;
 
 /** The systems that can be written to beside Kafka, by their names. */
 final class SinkSystems {
@@ -24,6 +28,10 @@ final class SinkSystems {
                 case "opensearch" -> new RowSinkJob(options, place, new OpenSearchSink(terms));
                 case "postgres" -> new RowSinkJob(options, place, new PostgresSink(terms));
                 case "redis" -> new RowSinkJob(options, place, new RedisSink(terms));
+                case "delta" -> new FrameSinkJob(options, place, new DeltaSink(terms));
+                case "files" -> new FrameSinkJob(options, place, new FilesSink(terms));
+                case "memory" -> new FrameSinkJob(options, place, new MemorySink(terms));
+                case "console" -> new FrameSinkJob(options, place, new ConsoleSink(terms));
                 default -> throw new IllegalArgumentException("no system " + terms.system());
             };
         } catch (NoClassDefFoundError missing) {

@@ -21,7 +21,7 @@ public final class ConsoleSink implements FrameSink {
     public ConsoleSink(SinkTerms terms) {
         name = terms.pipeline() + "." + terms.name();
         most = Integer.parseInt(terms.settings().get("rows"));
-        values = new PackedValues(terms.settings().get("schema"));
+        values = new PackedValues(terms.settings().get("columns"));
     }
 
     @Override

@@ -5,6 +5,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.headrace.delivery.LedgerRecord;
 import io.headrace.delivery.Refusal;
+import java.io.FileNotFoundException;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
@@ -21,9 +23,10 @@ import scala.Option;
  * The ledger of a sink inside of its Delta table.
  *
  * <p>Each commit with rows bears an application's transaction: the name of the sink, and a number
- * that grows with the generation and the batch. Delta refuses a number that is not above the last,
- * and a commit beside another one of the same name. The record itself is the commit's metadata. The
- * {@link Mark} holds it once more, together with the batches since that had no rows.
+ * that grows with the generation and the batch. Delta leaves out a commit whose number is not above
+ * the last, and refuses one beside another of the same name. The record is the commit's metadata.
+ * The {@link Mark} holds it once more, with the batches since that had no rows, and the table's
+ * version, so that only later commits have to be looked at.
  */
 final class DeltaLedger {
     private static final int BATCH_BITS = 40;
@@ -42,19 +45,19 @@ final class DeltaLedger {
     }
 
     /** The number of a batch, which grows over all checkpoints. */
-    static long commitOf(LedgerRecord record) {
+    private static long numberOf(LedgerRecord record) {
         return (long) record.terms().generation() << BATCH_BITS | record.terms().batch();
     }
 
     /** Reads the last record; null if there is none. */
     LedgerRecord last(SparkSession session) {
         seen = target.now(session);
-        long commit = commit(seen);
         found = Mark.read(markFile(), configuration());
-        mark = found;
-        if (found == null || found.commit() != commit) {
-            mark = commit == Mark.NONE ? null : new Mark(commit, search(commit), 0);
-        }
+        String table = seen.metadata().id();
+        boolean isBelieved =
+                found != null && found.table().equals(table) && found.version() <= seen.version();
+        Mark later = search(isBelieved ? found.version() : Mark.NONE);
+        mark = later != null ? later : isBelieved ? found : null;
         return mark == null ? null : mark.record();
     }
 
@@ -62,7 +65,7 @@ final class DeltaLedger {
     Map<String, String> options(LedgerRecord record) {
         return Map.of(
                 "txnAppId", application,
-                "txnVersion", Long.toString(commitOf(record)),
+                "txnVersion", Long.toString(numberOf(record)),
                 "userMetadata", text(record));
     }
 
@@ -70,7 +73,7 @@ final class DeltaLedger {
     Map<String, String> settings(LedgerRecord record) {
         return Map.of(
                 "spark.databricks.delta.write.txnAppId", application,
-                "spark.databricks.delta.write.txnVersion", Long.toString(commitOf(record)),
+                "spark.databricks.delta.write.txnVersion", Long.toString(numberOf(record)),
                 "spark.databricks.delta.commitInfo.userMetadata", text(record));
     }
 
@@ -78,12 +81,10 @@ final class DeltaLedger {
     void noteEmpty(LedgerRecord record) {
         // Not a lock, but a driver that slept since it read the ledger does not get past it.
         if (!Mark.isSameBatch(found, Mark.read(markFile(), configuration()))) {
-            throw DeltaFailures.fenced("table " + target.place(), null);
+            throw fenced();
         }
-        write(
-                mark == null
-                        ? new Mark(Mark.NONE, record, 0)
-                        : new Mark(mark.commit(), record, mark.since()));
+        long version = mark == null ? Mark.NONE : mark.version();
+        write(new Mark(seen.metadata().id(), version, record, since()));
     }
 
     /**
@@ -92,57 +93,75 @@ final class DeltaLedger {
      * @return how many batches with rows came since the table was last optimised
      */
     int noteWritten(LedgerRecord record, SparkSession session) {
+        long before = seen.version();
         seen = target.now(session);
-        if (commit(seen) != commitOf(record)) {
+        Mark written = search(before);
+        if (written == null || numberOf(written.record()) != numberOf(record)) {
             // Delta has left the rows out: another driver's commit of the sink came before.
-            throw DeltaFailures.fenced("table " + target.place(), null);
+            throw fenced();
         }
-        write(new Mark(commitOf(record), record, (mark == null ? 0 : mark.since()) + 1));
+        write(new Mark(written.table(), written.version(), record, since() + 1));
         return mark.since();
     }
 
     void noteOptimised() {
-        write(new Mark(mark.commit(), mark.record(), 0));
+        write(new Mark(mark.table(), mark.version(), mark.record(), 0));
     }
 
-    private long commit(Snapshot table) {
-        Option<Object> found = table.transactions().get(application);
-        return found.isEmpty() ? Mark.NONE : (Long) found.get();
+    private int since() {
+        return mark == null ? 0 : mark.since();
     }
 
-    /** Looks for the record of a commit in the table's log, from its end. */
-    private LedgerRecord search(long commit) {
-        DeltaLog log = seen.deltaLog();
-        for (long version = seen.version(); version >= 0; version--) {
-            Path file = FileNames.unsafeDeltaFile(log.logPath(), version);
-            Option<CommitInfo> info;
-            try {
-                info = DeltaHistoryManager.getCommitInfoOpt(log.store(), file, configuration());
-            } catch (Exception gone) {
-                throw lost(commit, version, gone);
-            }
-            LedgerRecord record =
-                    info.isEmpty() || info.get().userMetadata().isEmpty()
-                            ? null
-                            : read(info.get().userMetadata().get());
-            if (record != null && commitOf(record) == commit) {
-                return record;
+    private Refusal fenced() {
+        return DeltaFailures.fenced("table " + target.place(), null);
+    }
+
+    /** Looks for the last commit of this sink behind a version, or in all; null if there is none. */
+    private Mark search(long behind) {
+        // To look through a whole history is dear, and the table itself can tell whether to.
+        if (behind == Mark.NONE && seen.transactions().get(application).isEmpty()) {
+            return null;
+        }
+        for (long version = seen.version(); version > behind; version--) {
+            LedgerRecord record = recordAt(version);
+            if (record != null) {
+                return new Mark(seen.metadata().id(), version, record, 0);
             }
         }
-        throw lost(commit, 0, null);
+        if (behind == Mark.NONE) {
+            throw lost(-1);
+        }
+        return null;
     }
 
-    private Refusal lost(long commit, long version, Throwable cause) {
+    private LedgerRecord recordAt(long version) {
+        DeltaLog log = seen.deltaLog();
+        Path file = FileNames.unsafeDeltaFile(log.logPath(), version);
+        Option<CommitInfo> info;
+        try {
+            info = DeltaHistoryManager.getCommitInfoOpt(log.store(), file, configuration());
+        } catch (Exception problem) {
+            // Scala throws it unannounced.
+            if (Storage.cause(problem, FileNotFoundException.class) != null) {
+                throw lost(version);
+            }
+            throw Storage.named("table " + target.place(), problem);
+        }
+        if (info.isEmpty() || info.get().userMetadata().isEmpty()) {
+            return null;
+        }
+        return read(info.get().userMetadata().get());
+    }
+
+    private Refusal lost(long version) {
         return Refusal.of(
                 "ledger-missing",
                 "the history of table " + target.place() + " does not go back to the ledger's "
                         + "last record",
-                "batch " + (commit & (1L << BATCH_BITS) - 1) + " was written as \"" + application
-                        + "\"; its commit is before version " + (version + 1)
-                        + ", and the mark of it in _headrace is gone"
-                        + (cause == null ? "." : " (" + cause.getMessage() + ")."),
-                "put the table's directory _headrace back; or give the output another name, which "
-                        + "begins a new ledger with the checkpoint's next batch.");
+                "the table knows that \"" + application + "\" has written to it, but its log begins "
+                        + "behind version " + version + ", and its directory _headrace has no mark.",
+                "put the directory _headrace back; or give the output another name, which begins "
+                        + "a new ledger with adopt=\"ledger\".");
     }
 
     /** Gives the record in a commit's metadata, if it is one of this sink. */
@@ -166,7 +185,7 @@ final class DeltaLedger {
                     .put("sink", application)
                     .set("headrace", JSON.readTree(record.toBytes()))
                     .toString();
-        } catch (java.io.IOException impossible) {
+        } catch (IOException impossible) {
             throw new IllegalStateException(impossible);
         }
     }
@@ -174,6 +193,7 @@ final class DeltaLedger {
     private void write(Mark next) {
         next.write(markFile(), configuration());
         mark = next;
+        found = next;
     }
 
     private Path markFile() {

@@ -11,8 +11,8 @@ record DeltaSettings(Map<String, String> given) {
     }
 
     /** The columns, as Spark writes a schema in JSON. */
-    String schema() {
-        return given.get("schema");
+    String columns() {
+        return given.get("columns");
     }
 
     boolean merges() {

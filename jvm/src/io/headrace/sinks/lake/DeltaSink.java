@@ -1,8 +1,12 @@
 package io.headrace.sinks.lake;
 
+import static org.apache.spark.sql.functions.col;
+
+import io.delta.tables.DeltaTable;
 import io.headrace.delivery.Failpoint;
 import io.headrace.delivery.FrameSink;
 import io.headrace.delivery.LedgerRecord;
+import io.headrace.delivery.Refusal;
 import io.headrace.delivery.SinkTerms;
 import java.util.List;
 import java.util.Map;
@@ -36,10 +40,12 @@ public final class DeltaSink implements FrameSink {
     private OwnSession own;
 
     public DeltaSink(SinkTerms terms) {
+        // Now, if they are missing: later it would look like any failure of a batch.
+        LOG.debug("{} is there", DeltaTable.class);
         settings = new DeltaSettings(terms.settings());
         target = new DeltaTarget(settings.place());
         ledger = new DeltaLedger(target, "headrace." + terms.pipeline() + "." + terms.name());
-        values = new PackedValues(settings.schema());
+        values = new PackedValues(settings.columns());
     }
 
     @Override
@@ -105,10 +111,24 @@ public final class DeltaSink implements FrameSink {
     }
 
     private void merge(Dataset<Row> rows, LedgerRecord record) {
+        requireKeys(rows);
         DeltaMerge merge = new DeltaMerge(values, settings.key());
         own.with(
                 ledger.settings(record),
                 () -> merge.into(target.table(own.get()), rows));
+    }
+
+    private void requireKeys(Dataset<Row> rows) {
+        long keyless = rows.where(col("key").isNull()).count();
+        if (keyless > 0) {
+            throw Refusal.of(
+                    "row-refused",
+                    keyless + " rows of this batch have no key",
+                    "a row of table " + target.place() + " is found by its \"" + settings.key()
+                            + "\", and theirs is null.",
+                    "leave them out with where(\"" + settings.key() + " is not null\"), or write "
+                            + "to another key.");
+        }
     }
 
     private void optimise() {

@@ -1,6 +1,5 @@
 package io.headrace.sinks.lake;
 
-import io.headrace.delivery.Refusal;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,11 +14,7 @@ import org.apache.spark.sql.types.StructType;
 public final class FilesReader {
     private FilesReader() {}
 
-    /**
-     * Gives the rows of all batches.
-     *
-     * @throws Refusal {@code sink-mismatch} if no sink has written there
-     */
+    /** Gives the rows of all batches; null if no sink has written there. */
     public static Dataset<Row> read(SparkSession session, String path) throws IOException {
         Manifests manifests =
                 new Manifests(path, session.sparkContext().hadoopConfiguration());
@@ -33,12 +28,7 @@ public final class FilesReader {
             }
         }
         if (layout == null) {
-            throw Refusal.of(
-                    "sink-mismatch",
-                    "directory " + path + " has no manifest",
-                    "sinks.files(...) writes one for each batch that had rows, into " + path
-                            + "/_headrace.",
-                    "give the path that the sink was given, once it has written.");
+            return null;
         }
         StructType schema = (StructType) DataType.fromJson(layout.schema());
         if (files.isEmpty()) {

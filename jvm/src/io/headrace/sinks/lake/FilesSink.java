@@ -45,7 +45,7 @@ public final class FilesSink implements FrameSink {
         path = given.get("path");
         format = given.get("format");
         partitions = Names.read(given.getOrDefault("partition_by", "[]"));
-        values = new PackedValues(given.get("schema"));
+        values = new PackedValues(given.get("columns"));
     }
 
     @Override
@@ -82,7 +82,7 @@ public final class FilesSink implements FrameSink {
     private void look() throws IOException {
         last = manifests.lastFrom(last);
         Mark mark = Mark.read(markFile(), manifests.configuration());
-        if (mark != null && mark.commit() == last) {
+        if (mark != null && mark.version() == last) {
             lastRecord = mark.record();
         } else {
             lastRecord = last == Mark.NONE ? null : manifests.read(last).record();
@@ -150,7 +150,7 @@ public final class FilesSink implements FrameSink {
 
     /** Notes the last batch beside the manifests, since one without rows has none. */
     private void note(LedgerRecord record) {
-        new Mark(last, record, 0).write(markFile(), manifests.configuration());
+        new Mark(sink, last, record, 0).write(markFile(), manifests.configuration());
     }
 
     private Path markFile() {

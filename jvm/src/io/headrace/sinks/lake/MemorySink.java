@@ -34,7 +34,7 @@ public final class MemorySink implements FrameSink {
     public MemorySink(SinkTerms terms) {
         Map<String, String> given = terms.settings();
         name = terms.pipeline() + "." + terms.name();
-        schema = given.get("schema");
+        schema = given.get("columns");
         isKeyed = Boolean.parseBoolean(given.get("keyed"));
         most = Long.parseLong(given.get("most"));
     }

@@ -17,12 +17,12 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The columns of an output as one value of bytes, and back.
+ * The columns of an output, which come as one value of bytes.
  *
  * <p>All outputs of a pipeline leave it in one frame, whose value is binary. A packed row keeps
  * every type as it is, which JSON would not.
  */
-public final class PackedValues {
+final class PackedValues {
     /** The column of the unpacked row; null for a key that is taken away. */
     static final String ROW = "_row";
 
@@ -30,20 +30,13 @@ public final class PackedValues {
     private final Parcel parcel;
 
     /**
-     * Reads what {@link #packed} wrote.
+     * Reads rows that were packed by the output's schema.
      *
-     * @param schema the output's columns, as Spark writes a schema in JSON
+     * @param columns the schema, as Spark writes it in JSON
      */
-    PackedValues(String schema) {
-        this.schema = read(schema);
-        this.parcel = new Parcel(this.schema);
-    }
-
-    /** Packs a struct with this schema; called from Python while a query is planned. */
-    public static Column packed(Column payload, String schema) {
-        StructType columns = read(schema);
-        return Call.of(
-                new Parcel(columns), "pack", DataTypes.BinaryType, payload.cast(columns));
+    PackedValues(String columns) {
+        this.schema = (StructType) nullable(DataType.fromJson(columns));
+        this.parcel = new Parcel(schema);
     }
 
     /** The columns, all of which may be null. */
@@ -68,10 +61,6 @@ public final class PackedValues {
             fields.add(col(ROW).getField(name).as(name));
         }
         return fields;
-    }
-
-    private static StructType read(String json) {
-        return (StructType) nullable(DataType.fromJson(json));
     }
 
     /**
