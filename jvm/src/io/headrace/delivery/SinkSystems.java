@@ -1,5 +1,7 @@
 package io.headrace.delivery;
 
+import io.headrace.postgres.PostgresSink;
+
 /** The systems that can be written to beside Kafka, by their names. */
 final class SinkSystems {
     private SinkSystems() {}
@@ -16,9 +18,10 @@ final class SinkSystems {
                 new SinkTerms(options.pipeline(), sink.name(), sink.system(), sink.settings());
         try {
             // Each branch loads its classes alone, as those of others may not be there.
-            switch (terms.system()) {
+            return switch (terms.system()) {
+                case "postgres" -> new RowSinkJob(options, place, new PostgresSink(terms));
                 default -> throw new IllegalArgumentException("no system " + terms.system());
-            }
+            };
         } catch (NoClassDefFoundError missing) {
             throw Refusal.of(
                     "sink-jars-missing",
