@@ -44,7 +44,7 @@ def captured(
     if op == "delete":
         rows = {"before": rows["after"], "after": None}
     if rows["after"] is not None:
-        rows["after"] |= dict.fromkeys(unsent, UNSENT)
+        rows["after"] |= {name: _unsent(rows["after"][name]) for name in unsent}
     micros = (_utc(at) - _EPOCH) // _MICROSECOND
     committed, lsn = position if isinstance(position, tuple) else (None, position)
     sequence = [None if committed is None else str(committed), str(lsn)]
@@ -64,6 +64,10 @@ def captured(
         "ts_ms": micros // 1000,
     }
     return json.dumps(told, separators=(",", ":")).encode()
+
+
+def _unsent(value: Any) -> Any:
+    return [UNSENT] if isinstance(value, list) else UNSENT
 
 
 def _row(row: Any) -> dict[str, Any] | None:

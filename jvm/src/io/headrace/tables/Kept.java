@@ -7,29 +7,47 @@ import java.nio.ByteBuffer;
  *
  * @param row the packed row, or null after a deletion
  * @param shape a number that stands for the columns of the row
- * @param last where the last change was read, and when it was made
+ * @param last where the last change was read, and the latest time that a change was made at
  * @param streamed the place of the last change that was no row of a snapshot, or null
- * @param snapshot the position of the snapshot that the row is from; {@link #NONE} if a change came
- *     after it, or its snapshot told none
+ * @param snapshot the position of the last snapshot that held the row; {@link #NONE} if none did
+ * @param isSnapshot whether no change came after it
  */
-record Kept(byte[] row, int shape, Origin last, Place streamed, long snapshot) {
+record Kept(
+        byte[] row, int shape, Origin last, Place streamed, long snapshot, boolean isSnapshot) {
     static final long NONE = Long.MIN_VALUE;
 
     private static final byte VERSION = 1;
     private static final int HAS_ROW = 1;
     private static final int HAS_PLACE = 2;
+    private static final int IS_SNAPSHOT = 4;
     private static final int HEADER = 2 + Integer.BYTES * 2 + Long.BYTES * 6;
 
     /** What is kept after a change, which may have been filled up with what was kept before. */
     static Kept after(Change change, byte[] row, int shape, Kept before) {
-        Place known = before == null ? null : before.streamed;
+        Place place = change.place();
         boolean isSnapshot = change.isSnapshot();
+        boolean goesOn = before != null && before.goesOnWith(change);
+        Place known = goesOn ? before.streamed : null;
+        long held = goesOn ? before.snapshot : NONE;
         return new Kept(
                 row,
                 shape,
-                change.origin(),
-                isSnapshot || change.place() == null ? known : change.place(),
-                isSnapshot && change.place() != null ? change.place().position() : NONE);
+                goesOn ? change.origin().notBefore(before.at()) : change.origin(),
+                isSnapshot ? known : place,
+                isSnapshot && place != null ? place.position() : held,
+                isSnapshot);
+    }
+
+    /**
+     * Whether places and times are still those of one database. A snapshot below what is known is
+     * one of a database that was put back, and a change without a place is not the database's own.
+     */
+    private boolean goesOnWith(Change change) {
+        if (change.place() == null) {
+            return false;
+        }
+        long known = streamed == null ? snapshot : Math.max(streamed.position(), snapshot);
+        return !change.isSnapshot() || known <= change.place().position();
     }
 
     /**
@@ -46,15 +64,17 @@ record Kept(byte[] row, int shape, Origin last, Place streamed, long snapshot) {
             return false;
         }
         if (change.isSnapshot()) {
-            long newest = streamed == null ? snapshot : Math.max(streamed.position(), snapshot);
-            return place.position() < newest;
+            // A change of one LSN may be held by a snapshot of the same.
+            return place.position() <= snapshot
+                    || streamed != null && place.position() < streamed.position();
         }
-        if (streamed != null && place.compareTo(streamed) <= 0) {
+        if (streamed != null && place.isReached(streamed)) {
             return true;
         }
         // Behind a snapshot's row in its own partition, a change is newer whatever its position:
         // it may have been written before the snapshot and committed after it.
-        return change.partition() != last.partition() && place.position() < snapshot;
+        boolean isElsewhere = change.partition() != last.partition();
+        return isElsewhere && isSnapshot && place.position() < snapshot;
     }
 
     /** Whether a topic's record is older than the one that was seen last. */
@@ -67,7 +87,7 @@ record Kept(byte[] row, int shape, Origin last, Place streamed, long snapshot) {
                 : record.at() < last.at();
     }
 
-    /** When the last change was made, in microseconds. */
+    /** The latest time that a change was made at, in microseconds. */
     long at() {
         return last.at();
     }
@@ -82,7 +102,10 @@ record Kept(byte[] row, int shape, Origin last, Place streamed, long snapshot) {
     }
 
     byte[] toBytes() {
-        int flags = (row == null ? 0 : HAS_ROW) | (streamed == null ? 0 : HAS_PLACE);
+        int flags =
+                (row == null ? 0 : HAS_ROW)
+                        | (streamed == null ? 0 : HAS_PLACE)
+                        | (isSnapshot ? IS_SNAPSHOT : 0);
         Place place = streamed == null ? new Place(0, 0, 0) : streamed;
         ByteBuffer buffer = ByteBuffer.allocate(HEADER + (row == null ? 0 : row.length));
         buffer.put(VERSION).put((byte) flags).putInt(shape).putInt(last.partition());
@@ -114,6 +137,7 @@ record Kept(byte[] row, int shape, Origin last, Place streamed, long snapshot) {
             row = new byte[buffer.remaining()];
             buffer.get(row);
         }
-        return new Kept(row, shape, last, (flags & HAS_PLACE) == 0 ? null : place, snapshot);
+        Place streamed = (flags & HAS_PLACE) == 0 ? null : place;
+        return new Kept(row, shape, last, streamed, snapshot, (flags & IS_SNAPSHOT) != 0);
     }
 }

@@ -42,8 +42,11 @@ final class Merged {
         while (found.size() < size) {
             int next = -1;
             for (int i = 0; i < taken.length; i++) {
-                boolean isThere = taken[i] < heads.get(i).size();
-                if (isThere && (next < 0 || EARLIER.compare(head(heads, taken, i), head(heads, taken, next)) < 0)) {
+                if (taken[i] == heads.get(i).size()) {
+                    continue;
+                }
+                Change head = head(heads, taken, i);
+                if (next < 0 || EARLIER.compare(head, head(heads, taken, next)) < 0) {
                     next = i;
                 }
             }

@@ -9,4 +9,9 @@ package io.headrace.tables;
  */
 record Origin(int partition, long offset, long at) {
     static final long NO_TIME = Long.MIN_VALUE;
+
+    /** The same place, at a time that is at least this one: clocks are set back at times. */
+    Origin notBefore(long earliest) {
+        return at >= earliest ? this : new Origin(partition, offset, earliest);
+    }
 }

@@ -102,8 +102,8 @@ final class TableKeeper extends StatefulProcessor<Row, Row, Row> {
     @Override
     public Iterator<Row> handleExpiredTimer(Row key, TimerValues timers, ExpiredTimerInfo info) {
         Kept kept = Kept.of(state.get());
-        // An earlier deletion's timer, or one whose key is there again, is not the last word.
-        if (kept != null && kept.isDeleted() && until(kept.at()) <= info.getExpiryTimeInMs()) {
+        // The key may be there again.
+        if (kept != null && kept.isDeleted()) {
             state.clear();
         }
         return CollectionConverters.asScala(Collections.emptyIterator());
@@ -145,8 +145,11 @@ final class TableKeeper extends StatefulProcessor<Row, Row, Row> {
     }
 
     private void rememberUntil(Kept kept, long watermark) {
-        long from = Math.max(kept.at(), watermark * MICROS);
-        long until = until(from);
+        // Of several deletions of a key the last one counts.
+        List<Long> earlier = new ArrayList<>(0);
+        getHandle().listTimers().foreach(timer -> earlier.add((Long) timer));
+        earlier.forEach(timer -> getHandle().deleteTimer(timer));
+        long until = until(Math.max(kept.at(), watermark * MICROS));
         if (kept.at() != Origin.NO_TIME && until != Long.MAX_VALUE) {
             getHandle().registerTimer(until);
         }
@@ -154,7 +157,7 @@ final class TableKeeper extends StatefulProcessor<Row, Row, Row> {
 
     /** The watermark at which a deletion of some time is forgotten, in milliseconds. */
     private long until(long at) {
-        if (at > Long.MAX_VALUE - terms.remembered()) {
+        if (terms.remembered() >= TableTerms.FOR_EVER || at > Long.MAX_VALUE - terms.remembered()) {
             return Long.MAX_VALUE;
         }
         return Math.floorDiv(at + terms.remembered(), MICROS) + 1;

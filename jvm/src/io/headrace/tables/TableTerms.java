@@ -18,6 +18,7 @@ import java.util.List;
  */
 record TableTerms(String name, List<String> key, boolean isCaptured, long remembered)
         implements Serializable {
+    static final long FOR_EVER = 1L << 62;
 
     static TableTerms parse(String json) {
         JsonNode told;
