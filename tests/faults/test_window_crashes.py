@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import random
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,11 @@ from typing import Any
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from numbered_events import create
 from rig import Ending, ending, launch
-from windowed import KEEP_LATE, KINDS
+from windowed import KINDS, NATIVE, keeps_late
 
 from headrace.log import client_settings, writer_settings
 
 DRIVER = Path(__file__).with_name("windowed.py")
-INPUT = "windowed-in"
 EVENTS = 1500
 # In some batches and not in others.
 TORN = (3, 4, 700, 1499)
@@ -27,9 +27,9 @@ BEGAN_AT = datetime(2026, 1, 1, tzinfo=UTC)
 Panes = dict[str, dict[bytes, list[dict[str, Any]]]]
 
 
-def write_payments(bootstrap: str) -> None:
+def write_payments(bootstrap: str, topic: str) -> None:
     """Write events that come out of order, and some that come too late."""
-    create(bootstrap, INPUT, 2)
+    create(bootstrap, topic, 2)
     chance = random.Random(5)  # noqa: S311 - an order, no secret
     producer = Producer(writer_settings(bootstrap))
     for number in range(EVENTS):
@@ -40,7 +40,7 @@ def write_payments(bootstrap: str) -> None:
         value = json.dumps(payment | {"made_at": made_at.isoformat()})
         if number in TORN:
             value = value[:20]
-        producer.produce(INPUT, value, key=card, partition=number % 2)
+        producer.produce(topic, value, key=card, partition=number % 2)
     assert producer.flush(60) == 0
 
 
@@ -69,9 +69,9 @@ def committed(bootstrap: str, topics: list[str], group: str) -> Iterator[Message
     consumer.close()
 
 
-def panes(bootstrap: str, name: str) -> Panes:
+def panes(bootstrap: str, name: str, kinds: Sequence[str]) -> Panes:
     """Give what is committed, by output and key, in order."""
-    outputs = [*KINDS, *(f"{kind}-late" for kind in KEEP_LATE)]
+    outputs = [*kinds, *(f"{kind}-late" for kind in kinds if keeps_late(kind))]
     found: Panes = {output: defaultdict(list) for output in outputs}
     topics = [f"{name}-{output}" for output in outputs]
     for message in committed(bootstrap, topics, name):
@@ -84,37 +84,75 @@ def dead_letters(bootstrap: str, name: str) -> list[tuple[int, int]]:
     """Give where the inputs were that could not be read: partition and offset."""
     found = []
     for message in committed(bootstrap, [f"{name}.dead-letters"], name):
-        told = dict(message.headers())
-        origin = "headrace.origin."
-        place = told[f"{origin}partition"], told[f"{origin}offset"]
-        found.append((int(place[0]), int(place[1])))
+        told: dict[str, Any] = dict(message.headers() or ())
+        partition, offset = (
+            int(told[f"headrace.origin.{name}"]) for name in ("partition", "offset")
+        )
+        found.append((partition, offset))
     return sorted(found)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """What a run that nothing disturbed has written, and one that was killed."""
+
+    bootstrap: str
+    kinds: Sequence[str]
+
+    def make(self, home: Path, failpoints: Sequence[str]) -> None:
+        topic = f"{self.kinds[0]}-in"
+        write_payments(self.bootstrap, topic)
+        given = {"bootstrap": self.bootstrap, "topic": topic, "per_batch": 500}
+        calm, killed = (
+            given | {"name": name, "kinds": self.kinds, "checkpoint": str(home / name)}
+            for name in self.names
+        )
+        undisturbed = run(calm)
+        assert undisturbed.status == 0, undisturbed.log
+        for failpoint in failpoints:
+            fallen = run(killed, failpoint)
+            assert fallen.was_killed, f"{failpoint}: {fallen.log}"
+        last = run(killed)
+        assert last.status == 0, last.log
+
+    @property
+    def names(self) -> tuple[str, str]:
+        return f"{self.kinds[0]}-calm", f"{self.kinds[0]}-killed"
+
+    def panes(self) -> tuple[Panes, Panes]:
+        calm, killed = self.names
+        return (
+            panes(self.bootstrap, calm, self.kinds),
+            panes(self.bootstrap, killed, self.kinds),
+        )
 
 
 def test_each_kind_of_window_gives_the_same_panes_though_the_driver_dies(
     bootstrap: str, tmp_path: Path
 ) -> None:
-    write_payments(bootstrap)
-    given = {"bootstrap": bootstrap, "topic": INPUT, "per_batch": 500}
-    calm = given | {"name": "calm", "checkpoint": str(tmp_path / "calm")}
-    killed = given | {"name": "killed", "checkpoint": str(tmp_path / "killed")}
+    runs = Runs(bootstrap, list(KINDS))
+    runs.make(tmp_path, ["rows-flushed:2", "committed:3", "after-spark-commit:1"])
 
-    undisturbed = run(calm)
-    assert undisturbed.status == 0, undisturbed.log
-    for failpoint in "rows-flushed:2", "committed:3", "after-spark-commit:1":
-        fallen = run(killed, failpoint)
-        assert fallen.was_killed, f"{failpoint}: {fallen.log}"
-    last = run(killed)
-    assert last.status == 0, last.log
-
-    wanted, found = panes(bootstrap, "calm"), panes(bootstrap, "killed")
+    wanted, found = runs.panes()
     for output in wanted:
         assert found[output] == wanted[output], output
     assert all(wanted[kind] for kind in KINDS)
-    torn = sorted((number % 2, number // 2) for number in TORN)
-    assert dead_letters(bootstrap, "calm") == torn
-    assert dead_letters(bootstrap, "killed") == torn
     assert wanted["tumbling-late"]
     assert any(
         pane["pane"] == "late" for rows in wanted["tumbling"].values() for pane in rows
     )
+
+
+def test_sparks_own_windows_give_panes_and_dead_letters_once_though_the_driver_dies(
+    bootstrap: str, tmp_path: Path
+) -> None:
+    runs = Runs(bootstrap, list(NATIVE))
+    runs.make(tmp_path, ["tasks-running:1", "rows-flushed:2", "committed:3"])
+
+    wanted, found = runs.panes()
+    for output in wanted:
+        assert wanted[output]
+        assert found[output] == wanted[output], output
+    torn = sorted((number % 2, number // 2) for number in TORN)
+    for name in runs.names:
+        assert dead_letters(bootstrap, name) == torn

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from datetime import datetime
 
 from headrace import (
@@ -40,8 +41,6 @@ CONFIG = {
 }
 
 KINDS = {
-    # Spark's own windows; as the first, it passes the dead letters on.
-    "native": (tumbling(minutes(5)), {"late": "drop"}),
     "tumbling": (tumbling(minutes(5)), {"late": refire(minutes(5))}),
     "hopping": (hopping(minutes(6), every=minutes(2)), {}),
     "sliding": (sliding(minutes(5)), {}),
@@ -58,7 +57,11 @@ KINDS = {
     "hot": (hopping(minutes(6), every=minutes(3)), {"hot_keys": "spread"}),
 }
 
-KEEP_LATE = [kind for kind in KINDS if kind not in {"native", "counted"}]
+# Those that Spark itself gathers.
+NATIVE = {
+    "native": (tumbling(minutes(5)), {"late": "drop"}),
+    "overlapping": (hopping(minutes(6), every=minutes(2)), {"late": "drop"}),
+}
 
 
 @event(key="card", time="made_at")
@@ -71,27 +74,33 @@ class Payment:
     made_at: datetime
 
 
-def pipeline(name: str, topic: str) -> Pipeline:
-    """Give a pipeline with a window of each kind."""
+def pipeline(name: str, topic: str, kinds: Sequence[str]) -> Pipeline:
+    """Give a pipeline with a window of each of some kinds."""
     made = Pipeline(name)
     # How long a driver was dead must not be seen in the panes, as it would be if a
     # partition could become idle.
     watermark = watermarks.by_partition(seconds(30), idle=None)
     payments = made.read(kafka(topic, Payment), watermark=watermark)
-    for kind, (windows, terms) in KINDS.items():
+    for kind in kinds:
+        windows, terms = (KINDS | NATIVE)[kind]
         panes = payments.window(
             kind, windows, by="card", number="count(*)", cents="sum(cents)", **terms
         )
         made.write(kind, panes, sinks.kafka(f"{name}-{kind}"))
-        if kind in KEEP_LATE:
+        if keeps_late(kind):
             made.write(f"{kind}-late", panes.late, sinks.kafka(f"{name}-{kind}-late"))
     return made
+
+
+def keeps_late(kind: str) -> bool:
+    """Tell whether late events of a kind are an output of their own."""
+    return kind in KINDS and kind != "counted"
 
 
 def main() -> None:
     """Run the pipeline to the input's end."""
     given = json.loads(sys.argv[1])
-    made = pipeline(given["name"], given["topic"])
+    made = pipeline(given["name"], given["topic"], given["kinds"])
     make_missing_topics(administer(given["bootstrap"], None), made)
     spark = session("windowed", config=CONFIG)
     conditions = Conditions(
