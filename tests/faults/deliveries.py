@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
+from uuid import NAMESPACE_URL, uuid4, uuid5
 
 from direct import Direct
 from pyspark.sql import DataFrame, SparkSession
@@ -51,7 +51,8 @@ class Deliveries:
     """One output of a pipeline, to which batches are delivered by their numbers.
 
     A batch is its rows: any event of `shape`, or a key alone, which takes its row
-    away. Each is delivered by a driver of its own.
+    away. Each is delivered by a driver of its own. The checkpoint is in a directory
+    of the pipeline's name in `home`.
     """
 
     def __init__(
@@ -66,11 +67,12 @@ class Deliveries:
         name: str | None = None,
     ) -> None:
         self._spark = spark
-        self._home = home / uuid4().hex
-        self._lineage = str(uuid4())
         self.address = address
         self.patience = timedelta(seconds=60)
         self.pipeline = Pipeline(name or f"p{uuid4().hex[:8]}", lanes=lanes)
+        self._home = home / self.pipeline.name
+        # The same for another process that goes on here.
+        self._lineage = str(uuid5(NAMESPACE_URL, str(self._home)))
         rows = self.pipeline.read(kafka("in", shape))
         self.pipeline.write("copy", rows, sink)
 

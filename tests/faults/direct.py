@@ -53,7 +53,7 @@ class Direct:
             return delivery_report(self.spark, self.pipeline, "main")
 
     def open(self, *, adopt: Sequence[str] = ()) -> None:
-        self.home.mkdir(exist_ok=True)
+        self.home.mkdir(parents=True, exist_ok=True)
         (self.home / "metadata").write_text(json.dumps({"id": self.lineage}))
         terms = Terms(
             pipeline=self.pipeline,

@@ -226,12 +226,18 @@ def test_odd_keys_have_documents(
 
 
 def test_what_an_adopted_checkpoint_writes_is_newer_than_what_is_there(
-    deliveries: NewDeliveries, server: OpenSearch, index: str
+    spark: SparkSession,
+    deliveries: NewDeliveries,
+    server: OpenSearch,
+    index: str,
+    tmp_path: Path,
 ) -> None:
-    first = deliveries(sinks.opensearch(index))
+    sink = sinks.opensearch(index)
+    first = deliveries(sink)
     for batch in range(3):
         first.write(batch, [Sent("a", batch, None)])
-    second = deliveries(sinks.opensearch(index), name=first.pipeline.name)
+    name, at = first.pipeline.name, first.address
+    second = Deliveries(spark, tmp_path / "another", sink, at, name=name)
     with pytest.raises(DeliveryError) as refused:
         second.write(0, [Sent("a", 100, None)])
     assert refused.value.slug == "checkpoint-missing"

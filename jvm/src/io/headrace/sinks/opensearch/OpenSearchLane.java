@@ -18,6 +18,7 @@ final class OpenSearchLane implements SinkLane {
     private final Client client;
     private final ServerCalls calls;
     private final Ledger ledger;
+    private final Flights flights = new Flights();
     private Bulk bulk;
 
     OpenSearchLane(OpenSearchTerms terms, int number) {
@@ -53,6 +54,7 @@ final class OpenSearchLane implements SinkLane {
         if (!bulk.isEmpty()) {
             send();
         }
+        flights.landAll();
         Failpoint.reach(SYSTEM, "rows-flushed");
         Failpoint.reachDuring(SYSTEM, "commit-in-doubt");
         ledger.commit(number, token, record);
@@ -67,18 +69,20 @@ final class OpenSearchLane implements SinkLane {
     @Override
     public void close() {
         // The connections are all lanes', and are kept.
+        flights.abandon();
     }
 
     private void send() {
         Bulk full = bulk;
         bulk = new Bulk(terms);
-        calls.until(
-                () -> {
-                    // What a writer sends that was fenced is older than what is there, and not
-                    // taken. Only what was deleted could come back, once OpenSearch has forgotten
-                    // its version, so nothing is sent long after the lane was seen to be held.
-                    ledger.requireOwner(number, token);
-                    return full.send(client);
-                });
+        flights.begin(() -> calls.until(() -> sent(full)));
+    }
+
+    private int sent(Bulk full) {
+        // What a writer sends that was fenced is older than what is there, and not taken. Only what
+        // was deleted could come back, once OpenSearch has forgotten its version, so nothing is
+        // sent long after the lane was seen to be held.
+        ledger.requireOwner(number, token);
+        return full.send(client);
     }
 }
