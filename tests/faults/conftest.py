@@ -1,4 +1,4 @@
-"""One Kafka for all fault tests, and jobs on it that leave nothing behind."""
+"""One set of servers for all fault tests, and jobs on it that leave nothing behind."""
 
 from __future__ import annotations
 
@@ -10,23 +10,53 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 from rig import Job, Workshop
 
+from headrace.artifacts import spark_groups
 from headrace.services import Stack
+from headrace.services.addresses import Addresses
+from headrace.settings import load_settings
+from headrace.testing import session
 
 
 @pytest.fixture(scope="session")
-def bootstrap() -> Iterator[str]:
+def servers() -> Iterator[Stack]:
+    """Give a stack without servers; each is started for the first test that asks."""
     home = Path(tempfile.mkdtemp(prefix="headrace-faults-"))
     home.chmod(0o755)
     stack = Stack(home / "run")
     try:
-        stack.up(["kafka"])
-        yield stack.address("kafka")
+        yield stack
     finally:
         stack.down()
         shutil.rmtree(home)
 
+
+@pytest.fixture(scope="session")
+def bootstrap(servers: Stack) -> str:
+    servers.up(["kafka"])
+    return servers.address("kafka")
+
+
+@pytest.fixture(scope="session")
+def postgres(servers: Stack) -> str:
+    servers.up(["postgres"])
+    return servers.address("postgres")
+
+
+@pytest.fixture(scope="session")
+def addresses(servers: Stack) -> Addresses:
+    return Addresses(load_settings(), servers)
+
+
+@pytest.fixture(scope="session")
+def spark() -> SparkSession:
+    """One session for all tests in this process, with the clients of all sinks."""
+    return session("headrace-tests", groups=SINK_GROUPS)
+
+
+SINK_GROUPS = [group for group in spark_groups() if group != "spark-kafka"]
 
 _NUMBERS = count(1)
 

@@ -25,6 +25,7 @@ from headrace import DeliveryError, Pipeline, Stream, event, kafka
 from headrace.log import writer_settings
 from headrace.runtime.run import Conditions, start
 from headrace.schema.values import to_json
+from headrace.sinks import KafkaSink, Servers
 from headrace.testing import SinkRow
 
 
@@ -52,7 +53,9 @@ class Copying:
         home: Path,
         name: str,
         declare: Callable[[Pipeline, Stream], None],
+        servers: Servers | None = None,
     ) -> None:
+        self._servers = servers
         self._spark = spark
         self._bootstrap = bootstrap
         self._admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
@@ -63,7 +66,8 @@ class Copying:
         self._pipeline = Pipeline(name)
         rows = self._pipeline.read(kafka(self._input, Sent)).where("number >= 0")
         declare(self._pipeline, rows)
-        outputs = {output.sink.topic: 3 for output in self._pipeline.outputs}
+        sinks = [output.sink for output in self._pipeline.outputs]
+        outputs = {sink.topic: 3 for sink in sinks if isinstance(sink, KafkaSink)}
         own = {self._input: 1, self._pipeline.dead_letter_topic: 1, self._progress: 1}
         new = [NewTopic(topic, wide) for topic, wide in (outputs | own).items()]
         for made in self._admin.create_topics(new).values():
@@ -85,7 +89,10 @@ class Copying:
             self._feed([*rows, FILLER])
             self._fed.add(batch)
         conditions = Conditions(
-            self._bootstrap, str(self._checkpoint), until_caught_up=True
+            self._bootstrap,
+            str(self._checkpoint),
+            until_caught_up=True,
+            servers=self._servers,
         )
         delivering = start(self._pipeline, self._spark, conditions)
         delivering.await_end()

@@ -12,14 +12,9 @@ from pyspark.sql import SparkSession
 
 from headrace import Pipeline, Stream, sinks
 from headrace.sinks import KafkaSink
-from headrace.testing import SinkContract, SinkRow, session
+from headrace.testing import SinkContract, SinkRow
 
 _NUMBERS = count(1)
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return session("headrace-tests")
 
 
 class TestKafka(SinkContract):

@@ -15,9 +15,7 @@ from pyspark.sql import SparkSession
 from rig import Ending, ending, launch, stopped_jvm
 from waiting import wait_until
 
-from headrace.artifacts import spark_groups
 from headrace.sinks import read_files
-from headrace.testing import session
 
 DRIVER = Path(__file__).with_name("lake_driver.py")
 
@@ -50,12 +48,6 @@ PHASES = {
         "committed:2",
     ],
 }
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    groups = [group for group in spark_groups() if group != "spark-kafka"]
-    return session("headrace-tests", groups=groups)
 
 
 class Lake:

@@ -5,6 +5,7 @@ from headrace.sinks.delta import DeltaSink, delta
 from headrace.sinks.files import FilesSink, files
 from headrace.sinks.kafka import KafkaSink, kafka
 from headrace.sinks.memory import MemorySink, memory
+from headrace.sinks.postgres import PostgresSink, postgres
 from headrace.sinks.promises import Servers, Sink
 from headrace.sinks.reading import read_files, read_memory
 
@@ -14,6 +15,7 @@ __all__ = [
     "FilesSink",
     "KafkaSink",
     "MemorySink",
+    "PostgresSink",
     "Servers",
     "Sink",
     "console",
@@ -21,6 +23,7 @@ __all__ = [
     "files",
     "kafka",
     "memory",
+    "postgres",
     "read_files",
     "read_memory",
 ]

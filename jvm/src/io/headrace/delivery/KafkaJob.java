@@ -46,7 +46,7 @@ final class KafkaJob implements SinkJob {
         Dataset<Row> rows = isAlone ? batch : OutgoingRows.to(batch, places());
         BatchTerms own = terms.into(topics.ids());
         if (!options.isExactlyOnce()) {
-            return Receipt.parseAll(
+            return Receipts.parse(
                     OutgoingRows.of(rows)
                             .mapPartitions(new PlainWriter(options), Encoders.STRING())
                             .collectAsList());

@@ -53,7 +53,7 @@ abstract class LaneTask
                             .mapPartitions(this)
                             .collect();
         }
-        List<Receipt> receipts = Receipt.parseAll(told);
+        List<Receipt> receipts = Receipts.parse(told);
         if (receipts.size() != terms.lanes()) {
             throw new IllegalStateException(
                     receipts.size() + " receipts from " + terms.lanes() + " lanes");

@@ -2,9 +2,7 @@ package io.headrace.delivery;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 
 /**
@@ -22,27 +20,6 @@ record Receipt(int lane, boolean held, long[] rows, Map<String, Double> phases) 
         json.set("rows", Json.value(rows));
         json.set("phases", Json.value(phases));
         return json.toString();
-    }
-
-    /**
-     * Reads what the tasks of a job reported.
-     *
-     * @throws Refusal if one of them did; one that no further attempt would change comes first
-     */
-    static List<Receipt> parseAll(List<String> told) {
-        List<Receipt> receipts = new ArrayList<>();
-        Refusal found = null;
-        for (String text : told) {
-            try {
-                receipts.add(parse(text));
-            } catch (Refusal refusal) {
-                found = found == null || refusal.isFinal() && !found.isFinal() ? refusal : found;
-            }
-        }
-        if (found != null) {
-            throw found;
-        }
-        return receipts;
     }
 
     /** A refusal as a task's result: an exception would have Spark run the task again. */

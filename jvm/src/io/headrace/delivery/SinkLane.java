@@ -42,6 +42,13 @@ public interface SinkLane extends AutoCloseable {
      */
     void commit(LedgerRecord record);
 
+    /**
+     * Lets a call that waits for the server fail, since the task is to end.
+     *
+     * <p>It comes from another thread, at any time. A socket does not hear of an interrupt.
+     */
+    default void interrupt() {}
+
     /** Gives up what was not committed. */
     @Override
     void close();

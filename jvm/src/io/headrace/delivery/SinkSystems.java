@@ -1,5 +1,6 @@
 package io.headrace.delivery;
 
+import io.headrace.postgres.PostgresSink;
 import io.headrace.sinks.lake.ConsoleSink;
 import io.headrace.sinks.lake.DeltaSink;
 import io.headrace.sinks.lake.FilesSink;
@@ -26,6 +27,7 @@ final class SinkSystems {
                 case "files" -> new FrameSinkJob(options, place, new FilesSink(terms));
                 case "memory" -> new FrameSinkJob(options, place, new MemorySink(terms));
                 case "console" -> new FrameSinkJob(options, place, new ConsoleSink(terms));
+                case "postgres" -> new RowSinkJob(options, place, new PostgresSink(terms));
                 default -> throw new IllegalArgumentException("no system " + terms.system());
             };
         } catch (NoClassDefFoundError missing) {

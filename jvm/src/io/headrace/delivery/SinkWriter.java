@@ -7,6 +7,7 @@ import java.util.Optional;
 import org.apache.spark.TaskContext;
 import org.apache.spark.executor.CommitDeniedException;
 import org.apache.spark.sql.Row;
+import org.apache.spark.util.TaskInterruptListener;
 
 /** Writes one lane's part of a batch into a sink that keeps its own ledger. */
 final class SinkWriter extends LaneTask {
@@ -46,6 +47,8 @@ final class SinkWriter extends LaneTask {
         Phases phases = new Phases();
         int number = task.partitionId();
         try (SinkLane lane = sink.lane(number)) {
+            TaskInterruptListener ending = (same, reason) -> lane.interrupt();
+            task.addTaskInterruptListener(ending);
             Optional<LedgerRecord> seen = lane.glance();
             if (seen.isPresent() && verdict(seen.get()) == Verdict.HELD) {
                 phases.end("ledger");

@@ -1,0 +1,90 @@
+package io.headrace.postgres;
+
+import io.headrace.delivery.Breaker;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Properties;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.postgresql.Driver;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Opens connections, and keeps those of lanes between two batches that come soon enough. */
+final class Connections {
+    private static final Logger LOG = LoggerFactory.getLogger(Connections.class);
+    private static final Duration REST = Duration.ofSeconds(30);
+
+    private static final Map<String, Resting> RESTING = new ConcurrentHashMap<>();
+
+    /** In a thread that keeps no JVM alive. */
+    private static final ScheduledExecutorService CLOCK =
+            Executors.newSingleThreadScheduledExecutor(
+                    work -> {
+                        Thread thread = new Thread(work, "headrace-postgres-rest");
+                        thread.setDaemon(true);
+                        return thread;
+                    });
+
+    static {
+        CLOCK.scheduleWithFixedDelay(
+                Connections::sweep, REST.toMillis(), REST.toMillis(), TimeUnit.MILLISECONDS);
+    }
+
+    private Connections() {}
+
+    /** Opens a connection; where the server is known to be away, it fails at once. */
+    static Connection open(Address address, String application) throws SQLException {
+        Properties told = address.properties(application);
+        return Breaker.of(address.server())
+                .guarded(
+                        () -> {
+                            Connection made = new Driver().connect(address.url(), told);
+                            try (Statement settings = made.createStatement()) {
+                                settings.execute("set timezone to 'UTC'");
+                            }
+                            return made;
+                        },
+                        problem -> problem instanceof SQLException sql && Problems.isAway(sql));
+    }
+
+    /** Takes the connection that rests for a lane; null if none does, or it has been closed. */
+    static Connection take(String name) {
+        Resting resting = RESTING.remove(name);
+        return resting == null ? null : resting.connection();
+    }
+
+    /** Lets a connection rest that is in no transaction. */
+    static void rest(String name, Connection connection) {
+        Resting before = RESTING.put(name, new Resting(connection, System.nanoTime()));
+        if (before != null) {
+            close(before.connection());
+        }
+    }
+
+    static void close(Connection connection) {
+        try {
+            connection.close();
+        } catch (SQLException problem) {
+            // What was open on it goes when the server sees its end.
+            LOG.debug("a connection could not be closed", problem);
+        }
+    }
+
+    private static void sweep() {
+        RESTING.forEach(
+                (name, resting) -> {
+                    boolean isOld = System.nanoTime() - resting.since() > REST.toNanos();
+                    if (isOld && RESTING.remove(name, resting)) {
+                        close(resting.connection());
+                    }
+                });
+    }
+
+    private record Resting(Connection connection, long since) {}
+}

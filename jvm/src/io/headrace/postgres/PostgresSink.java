@@ -1,0 +1,126 @@
+package io.headrace.postgres;
+
+import io.headrace.delivery.LedgerRecord;
+import io.headrace.delivery.RowSink;
+import io.headrace.delivery.SinkLane;
+import io.headrace.delivery.SinkTerms;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.Map;
+
+/** A table of PostgreSQL as a sink: rows are added, or replace those of their key. */
+public final class PostgresSink implements RowSink {
+    private static final long serialVersionUID = 1L;
+
+    private final String name;
+    private final Address address;
+    private final Table table;
+    private final long lockTimeoutMs;
+    private final long statementTimeoutMs;
+
+    /**
+     * Reads the settings, and opens nothing.
+     *
+     * @param terms with {@code address}, {@code schema}, {@code table}, {@code mode}, {@code
+     *     columns} and {@code key}
+     */
+    public PostgresSink(SinkTerms terms) {
+        Map<String, String> settings = terms.settings();
+        name = terms.pipeline() + "." + terms.name();
+        address = new Address(settings.get("address"));
+        table =
+                new Table(
+                        settings.get("schema"),
+                        settings.get("table"),
+                        new Columns(settings.get("columns")),
+                        settings.get("mode").equals("append") ? null : settings.get("key"));
+        lockTimeoutMs = Long.parseLong(settings.getOrDefault("lock_timeout_ms", "10000"));
+        statementTimeoutMs =
+                Long.parseLong(settings.getOrDefault("statement_timeout_ms", "600000"));
+    }
+
+    @Override
+    public void prepare() {
+        with(
+                connection -> {
+                    table.prepare(connection);
+                    return null;
+                });
+    }
+
+    @Override
+    public Map<String, String> targets() {
+        return with(
+                connection -> {
+                    String id = table.id(connection);
+                    if (id == null) {
+                        throw table.gone();
+                    }
+                    return Map.of(table.shown(), id);
+                });
+    }
+
+    @Override
+    public Map<Integer, LedgerRecord> ledgers() {
+        return with(connection -> new LedgerTable(connection, name).all());
+    }
+
+    @Override
+    public void exchange(Map<Integer, LedgerRecord> seen, Map<Integer, LedgerRecord> next) {
+        with(
+                connection -> {
+                    connection.setAutoCommit(false);
+                    new LedgerTable(connection, name).exchange(seen, next);
+                    connection.commit();
+                    return null;
+                });
+    }
+
+    @Override
+    public SinkLane lane(int number) {
+        return new PostgresLane(this, number);
+    }
+
+    /** The transaction decides, not the version of a row. */
+    @Override
+    public boolean isVersioned() {
+        return false;
+    }
+
+    String name() {
+        return name;
+    }
+
+    Address address() {
+        return address;
+    }
+
+    Table table() {
+        return table;
+    }
+
+    Problems problems() {
+        return new Problems(address);
+    }
+
+    long lockTimeoutMs() {
+        return lockTimeoutMs;
+    }
+
+    long statementTimeoutMs() {
+        return statementTimeoutMs;
+    }
+
+    private <T> T with(Use<T> use) {
+        try (Connection connection = Connections.open(address, "headrace." + name)) {
+            return use.of(connection);
+        } catch (SQLException problem) {
+            throw problems().named(problem);
+        }
+    }
+
+    /** What is done with a connection. */
+    private interface Use<T> {
+        T of(Connection connection) throws SQLException;
+    }
+}
