@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    started = session("headrace-tests", groups=[g for g in spark_groups() if g != "spark-kafka"])
+    started = session(
+        "headrace-tests", groups=[g for g in spark_groups() if g != "spark-kafka"]
+    )
     yield started
     end(started)
 

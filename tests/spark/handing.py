@@ -113,7 +113,9 @@ class Handing:
 
     def outgoing(self, rows: Iterable[Any], deleted: Sequence[str]) -> DataFrame:
         """Give rows as a pipeline sends them; those of a key stay in their order."""
-        listed = [tuple(vars(r).values()) if isinstance(r, SinkRow) else r for r in rows]
+        listed = [
+            tuple(vars(r).values()) if isinstance(r, SinkRow) else r for r in rows
+        ]
         frame = self.spark.createDataFrame(listed, self.schema).coalesce(1)
         payload = sql.struct(*(f"`{name}`" for name in self.schema.names))
         key = sql.col(f"`{self.key}`") if self.key else sql.lit(None)
@@ -159,9 +161,7 @@ class Driver:
             )
 
     def report(self) -> dict[str, Any]:
-        return delivery_report(
-            self._handing.spark, self._handing.pipeline, self._query
-        )
+        return delivery_report(self._handing.spark, self._handing.pipeline, self._query)
 
 
 @contextmanager
@@ -178,7 +178,7 @@ def named() -> Iterator[None]:
 
 @contextmanager
 def blocked(file: Path) -> Iterator[None]:
-    """Have the file system refuse to make a file: there is a link that leads nowhere."""
+    """Have the file system refuse to make a file: a link is there, to nowhere."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.symlink_to(file.with_name("nowhere"))
     try:

@@ -30,6 +30,10 @@ import scala.Option;
  */
 final class DeltaLedger {
     private static final int BATCH_BITS = 40;
+
+    /** How many commits are rather read one by one than the table's state computed. */
+    private static final long LONG_HISTORY = 1000;
+
     private static final ObjectMapper JSON = new ObjectMapper();
 
     private final DeltaTarget target;
@@ -118,39 +122,50 @@ final class DeltaLedger {
 
     /** Looks for the last commit of this sink behind a version, or in all; null if there is none. */
     private Mark search(long behind) {
-        // To look through a whole history is dear, and the table itself can tell whether to.
-        if (behind == Mark.NONE && seen.transactions().get(application).isEmpty()) {
+        boolean isLong = seen.version() - behind > LONG_HISTORY;
+        if (behind == Mark.NONE && isLong && !isKnownToTable()) {
             return null;
         }
         for (long version = seen.version(); version > behind; version--) {
-            LedgerRecord record = recordAt(version);
+            Option<CommitInfo> commit = commitAt(version);
+            if (commit == null) {
+                // Delta removes commits that are older than the table's retention.
+                if (isKnownToTable()) {
+                    throw lost(version);
+                }
+                return null;
+            }
+            LedgerRecord record = recordIn(commit);
             if (record != null) {
                 return new Mark(seen.metadata().id(), version, record, 0);
             }
         }
-        if (behind == Mark.NONE) {
-            throw lost(-1);
-        }
         return null;
     }
 
-    private LedgerRecord recordAt(long version) {
+    /** Asks the table for the sink's last transaction, which it never forgets: a job of Spark. */
+    private boolean isKnownToTable() {
+        return seen.transactions().contains(application);
+    }
+
+    /** Reads what a commit says of itself; null if the commit is not in the log any more. */
+    private Option<CommitInfo> commitAt(long version) {
         DeltaLog log = seen.deltaLog();
         Path file = FileNames.unsafeDeltaFile(log.logPath(), version);
-        Option<CommitInfo> info;
         try {
-            info = DeltaHistoryManager.getCommitInfoOpt(log.store(), file, configuration());
+            return DeltaHistoryManager.getCommitInfoOpt(log.store(), file, configuration());
         } catch (Exception problem) {
             // Scala throws it unannounced.
             if (Storage.cause(problem, FileNotFoundException.class) != null) {
-                throw lost(version);
+                return null;
             }
             throw Storage.named("table " + target.place(), problem);
         }
-        if (info.isEmpty() || info.get().userMetadata().isEmpty()) {
-            return null;
-        }
-        return read(info.get().userMetadata().get());
+    }
+
+    private LedgerRecord recordIn(Option<CommitInfo> commit) {
+        boolean isTold = commit.isDefined() && commit.get().userMetadata().isDefined();
+        return isTold ? read(commit.get().userMetadata().get()) : null;
     }
 
     private Refusal lost(long version) {

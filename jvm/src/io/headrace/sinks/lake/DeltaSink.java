@@ -98,7 +98,7 @@ public final class DeltaSink implements FrameSink {
                         append(here, record);
                     }
                 });
-        Failpoint.reach("delta", "commit-done");
+        Failpoint.reach("delta", "before-mark");
         int since = ledger.noteWritten(record, own.get());
         if (settings.optimisesAfter(since)) {
             optimise();

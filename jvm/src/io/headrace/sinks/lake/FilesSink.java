@@ -128,8 +128,9 @@ public final class FilesSink implements FrameSink {
         }
         writer.save(path);
         Failpoint.reach("files", "rows-flushed");
+        Failpoint.reachDuring("files", "commit-in-doubt");
         add(new Manifest(layout, attempt, WrittenFiles.of(attempt), record));
-        Failpoint.reach("files", "commit-done");
+        Failpoint.reach("files", "before-mark");
         note(record);
         attempts.end(attempt);
     }

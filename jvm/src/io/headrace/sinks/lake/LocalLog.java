@@ -1,6 +1,7 @@
 package io.headrace.sinks.lake;
 
 import io.delta.storage.HDFSLogStore;
+import io.headrace.delivery.Failpoint;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Iterator;
@@ -29,6 +30,8 @@ public final class LocalLog extends HDFSLogStore {
         StringBuilder content = new StringBuilder();
         actions.forEachRemaining(action -> content.append(action).append('\n'));
         byte[] bytes = content.toString().getBytes(StandardCharsets.UTF_8);
+        Failpoint.reach("delta", "rows-flushed");
+        Failpoint.reachDuring("delta", "commit-in-doubt");
         SmallFiles.createHere(SmallFiles.here(path), bytes);
     }
 }
