@@ -154,7 +154,7 @@ def resnapshot(capture: Capture, tell: Tell = _silent) -> int:
     login = Login(config["database.user"], config["database.password"])
     identity = system.prepare(capture, wish, login, notes.tables)
     filling = Filling(cluster, capture, tell)
-    return filling.anew(config, Notes(notes.tables, identity))
+    return filling.anew(config, replace(notes, identity=identity))
 
 
 def pause(capture: Capture) -> None:

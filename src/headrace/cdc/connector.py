@@ -11,6 +11,9 @@ from headrace.cdc.wishes import HEARTBEAT_SECONDS, Login, Wish
 MESSAGE = "headrace"
 """The prefix of the messages that keep a quiet database's slot moving."""
 
+NOTICES = "notification.sink.topic.name"
+"""The setting of a connector that says how far its snapshots are."""
+
 # Transactional: a message outside a transaction has no number, which incremental
 # snapshots need. Every role may send one, and no table is written.
 _HEARTBEAT = f"select pg_logical_emit_message(true, '{MESSAGE}', '')"
@@ -56,7 +59,7 @@ def common_settings(capture: Capture, wish: Wish, notes: Notes) -> dict[str, str
         "signal.kafka.poll.timeout.ms": "500",
         "signal.poll.interval.ms": "500",
         "notification.enabled.channels": "sink",
-        "notification.sink.topic.name": capture.notices,
+        NOTICES: capture.notices,
         "topic.creation.default.partitions": "1",
         "topic.creation.default.replication.factor": "-1",
         SETTING: notes.text,

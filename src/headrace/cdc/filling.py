@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from time import monotonic
+from time import monotonic, sleep
 
 from headrace.cdc.connect import ConnectCluster
+from headrace.cdc.connector import NOTICES
 from headrace.cdc.notes import SETTING, Notes
 from headrace.cdc.place import Capture
 from headrace.cdc.snapshots import (
@@ -85,8 +86,15 @@ class Filling:
         Raises:
             CaptureError: What stands in the way.
         """
+        if NOTICES not in config:
+            self.await_reading(config)
+            return 0
+        no_data = config["snapshot.mode"] == "no_data"
         progress = await_snapshot(
-            self._capture, since, lambda found: found.state == "done", self._watch
+            self._capture,
+            since,
+            lambda found: found.state == "done" or (no_data and found.starts > 0),
+            self._watch,
         )
         if progress.repeated:
             self._tell("the snapshot was broken off and begun again; reading anew")
@@ -94,6 +102,21 @@ class Filling:
             return self.anew(config, notes)
         self._tell(_counted(progress))
         return 0 if notes.unfinished is None else self.compare(config, notes)
+
+    def await_reading(self, config: Mapping[str, str]) -> None:
+        """Wait until the connector reads changes; for one that gives no notices.
+
+        Raises:
+            CaptureError: What stands in the way.
+        """
+        system, cluster = system_of(self._capture), self._cluster
+        while True:
+            state = cluster.state(self._capture.connector)
+            runs = state is not None and state.is_running
+            if runs and system.standing(self._capture, config, None).reading:
+                return
+            self._watch(Progress())
+            sleep(0.3)
 
     def change(self, config: Mapping[str, str]) -> None:
         """Give a running connector other settings, and wait until it has them.
@@ -171,7 +194,8 @@ class Filling:
 
 def _counted(progress: Progress) -> str:
     if not progress.tables:
-        return "waiting for the snapshot"
+        started = progress.starts > 0
+        return "the connector has started" if started else "waiting for the connector"
     return ", ".join(
         f"{table} {scan.state}" + ("" if scan.rows is None else f" ({scan.rows} rows)")
         for table, scan in sorted(progress.tables.items())

@@ -18,6 +18,8 @@ class Notes:
         identity: By what the publication and its entries are known again.
         unfinished: The ends of the tables' topics, by partition, when a snapshot
             began whose rows have not been compared with what stood before them.
+        database: The name by which the database's address is known, if it is not
+            the capture's own.
 
     Example:
         >>> notes = Notes(("public.users",), {"publication": "16402:755"})
@@ -28,6 +30,7 @@ class Notes:
     tables: tuple[str, ...]
     identity: dict[str, str] = field(default_factory=dict)
     unfinished: dict[str, dict[str, int]] | None = None
+    database: str | None = None
 
     @property
     def text(self) -> str:
@@ -41,4 +44,4 @@ class Notes:
         if text is None:
             return None
         found = json.loads(text)
-        return Notes(tuple(found["tables"]), found["identity"], found["unfinished"])
+        return Notes(**(found | {"tables": tuple(found["tables"])}))

@@ -213,12 +213,7 @@ def ensure_publication(
                 )
             )
     elif is_our_publication(connection, name, database):
-        for table in (t for t in tables if t not in there.members):
-            connection.execute(
-                sql.SQL("alter publication {} add table {}").format(
-                    sql.Identifier(name), _table(table)
-                )
-            )
+        _mend_publication(connection, name, there, tables)
     found = publication_of(connection, name)
     lacking = [t for t in tables if found is None or t not in found.members]
     if found is None or lacking or found.partial or not found.every_operation:
@@ -232,6 +227,23 @@ def ensure_publication(
             "one of its own.",
         )
     return found
+
+
+def _mend_publication(
+    connection: Connection[Any], name: str, there: Publication, tables: Sequence[str]
+) -> None:
+    """Let a publication of ours hold everything that it should."""
+    from psycopg import sql  # noqa: PLC0415 - only work on captures needs it
+
+    ours = sql.SQL("alter publication {} ").format(sql.Identifier(name))
+    if not there.every_operation:
+        options = sql.SQL(_publishing(connection.info.server_version))
+        connection.execute(ours + sql.SQL("set ({})").format(options))
+    for table in tables:
+        if table in there.partial:
+            connection.execute(ours + sql.SQL("drop table {}").format(_table(table)))
+        if table in there.partial or table not in there.members:
+            connection.execute(ours + sql.SQL("add table {}").format(_table(table)))
 
 
 def _publishing(version: int) -> str:

@@ -99,6 +99,7 @@ class PgSystem:
             held_bytes=slot.held_bytes,
             behind_bytes=slot.behind_bytes,
             behind_seconds=None if age is None else max(0.0, age),
+            reading=slot.active,
         )
 
     def remove(self, capture: Capture, config: Mapping[str, str]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headrace.cdc.connect import ConnectCluster
+from headrace.cdc.connector import NOTICES
 from headrace.cdc.place import Capture
 from headrace.cdc.snapshots import TableScan, read_progress
 from headrace.cdc.systems import Standing, system_of
@@ -51,7 +52,7 @@ def status_of(capture: Capture) -> CaptureStatus:
     except CaptureError as error:
         # It is among the problems; the rest is worth showing.
         standing, scans = Standing(error.fact), {}
-    no_data = config["snapshot.mode"] == "no_data"
+    no_data = config["snapshot.mode"] == "no_data" or NOTICES not in config
     unread = TableScan("none" if no_data else "waiting")
     tables = (
         TableStatus(table, capture.topic(table), scan.state, scan.rows)

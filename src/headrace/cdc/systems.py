@@ -25,6 +25,7 @@ class Standing:
         held_bytes: How much the database keeps for the capture.
         behind_bytes: How much of it the capture has not confirmed.
         behind_seconds: How old the last confirmed change is.
+        reading: Whether the connector reads changes at this moment.
     """
 
     place: str
@@ -32,6 +33,7 @@ class Standing:
     held_bytes: int | None = None
     behind_bytes: int | None = None
     behind_seconds: float | None = None
+    reading: bool = False
 
 
 class SourceSystem(Protocol):

@@ -48,13 +48,17 @@ def _addresses(directory: Path | None) -> Addresses:
 
 
 def _capture(database: str, bootstrap: str | None, directory: Path | None) -> Capture:
+    from headrace.cdc.captures import captured  # noqa: PLC0415
     from headrace.cdc.place import Capture  # noqa: PLC0415
     from headrace.log import client_settings  # noqa: PLC0415 - loads librdkafka
 
     addresses = _addresses(directory)
+    notes = captured(addresses.connect()).get(database)
+    # An outbox is a capture of its own, of a database with another name.
+    named = notes.database if notes else None
     return Capture(
         database,
-        addresses.database(database),
+        addresses.database(named or database),
         addresses.connect(),
         client_settings(find_log(bootstrap, directory).bootstrap),
     )
@@ -159,6 +163,42 @@ def _login(
         f"${{directory:{file.parent}:{file.name}}}",
         None if role is not None else password,
     )
+
+
+@app.command()
+def outbox(
+    database: Database,
+    table: Annotated[
+        str, typer.Option(help="The outbox; it is made if it is missing.")
+    ] = "public.outbox",
+    partitions: Annotated[
+        int, typer.Option(min=1, help="Partitions of each aggregate's topic.")
+    ] = 1,
+    role: Annotated[
+        str | None, typer.Option(help="A role that exists, instead of a new one.")
+    ] = None,
+    password_file: Annotated[
+        Path | None, typer.Option(help="The file that holds that role's password.")
+    ] = None,
+    password_reference: Annotated[
+        str | None,
+        typer.Option(help="How another Connect finds it: ${file:/etc/bank:password}."),
+    ] = None,
+    bootstrap: Bootstrap = None,
+    directory: Directory = None,
+) -> None:
+    """Carry the events of an outbox to their topics: DATABASE.outbox.AGGREGATE."""
+    from headrace.cdc.captures import captured  # noqa: PLC0415
+    from headrace.cdc.outbox_capture import add_outbox, outbox_of  # noqa: PLC0415
+    from headrace.cdc.wishes import Wish  # noqa: PLC0415
+
+    capture = _capture(database, bootstrap, directory)
+    ours = outbox_of(capture)
+    if ours.database in captured(capture.connect):
+        login = None
+    else:
+        login = _login(ours, directory, role, password_file, password_reference)
+    add_outbox(capture, Wish((table,), partitions=partitions), login, _tell)
 
 
 @app.command()
