@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import Callable, Iterator
 
 import pytest
+from capturing import Bank, bank_on
 from stacks import servers
 
 from headrace.services import Stack
@@ -17,6 +19,22 @@ def stack() -> Iterator[Stack]:
     with servers() as stack:
         stack.up()
         yield stack
+
+
+@pytest.fixture(scope="session")
+def capture_stack() -> Iterator[Stack]:
+    """Give servers for captures, apart: their slots are dropped and lost on purpose."""
+    with servers() as stack:
+        stack.up(["kafka", "postgres", "connect"])
+        yield stack
+
+
+@pytest.fixture
+def bank(capture_stack: Stack, request: pytest.FixtureRequest) -> Iterator[Bank]:
+    """Give a database of the test's own, whose capture is removed afterwards."""
+    mark = hashlib.sha256(request.node.name.encode()).hexdigest()[:8]
+    with bank_on(capture_stack, f"bank_{mark}") as bank:
+        yield bank
 
 
 @pytest.fixture

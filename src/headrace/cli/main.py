@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from headrace.cli import (
+    cdc,
     consume,
     dead_letters,
     doctor,
@@ -44,6 +45,7 @@ app.command()(produce.produce)
 app.command()(consume.consume)
 app.add_typer(groups.app, name="groups")
 app.add_typer(dead_letters.app, name="dead-letters")
+app.add_typer(cdc.app, name="cdc")
 
 
 def _print_version(asked: bool) -> None:

@@ -1,0 +1,112 @@
+"""The connector's settings: what decoding, order and completeness rely on."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from headrace.cdc.notes import SETTING, Notes
+from headrace.cdc.place import HEARTBEATS, Capture
+from headrace.cdc.wishes import HEARTBEAT_SECONDS, Login, Wish
+
+MESSAGE = "headrace"
+"""The prefix of the messages that keep a quiet database's slot moving."""
+
+NOTICES = "notification.sink.topic.name"
+"""The setting of a connector that says how far its snapshots are."""
+
+# Transactional: a message outside a transaction has no number, which incremental
+# snapshots need. Every role may send one, and no table is written.
+_HEARTBEAT = f"select pg_logical_emit_message(true, '{MESSAGE}', '')"
+
+_JSON = "org.apache.kafka.connect.json.JsonConverter"
+
+
+def common_settings(capture: Capture, wish: Wish, notes: Notes) -> dict[str, str]:
+    """Give the settings that captures of every kind of database share."""
+    converters = {
+        f"{part}.converter{setting}": value
+        for part in ("key", "value")
+        for setting, value in {
+            "": _JSON,
+            ".schemas.enable": "false",
+            # Otherwise a null in a column with a default arrives as the default.
+            ".replace.null.with.default": "false",
+        }.items()
+    }
+    return {
+        **wish.settings,
+        **converters,
+        "topic.prefix": capture.database,
+        "table.include.list": ",".join(map(_exactly, notes.tables)),
+        "snapshot.mode": wish.snapshot_mode,
+        "tasks.max": "1",
+        "exactly.once.support": "required",
+        "transaction.boundary": "poll",
+        "decimal.handling.mode": "string",
+        "time.precision.mode": "isostring",
+        "binary.handling.mode": "base64",
+        "provide.transaction.metadata": "true",
+        "tombstones.on.delete": "true",
+        "skipped.operations": "none",
+        # Four headers a record that say what the topic says.
+        "extended.headers.enabled": "false",
+        "heartbeat.interval.ms": str(HEARTBEAT_SECONDS * 1000),
+        "topic.heartbeat.prefix": HEARTBEATS,
+        "signal.enabled.channels": "kafka",
+        "signal.kafka.topic": capture.signals,
+        "signal.kafka.groupId": f"{capture.signals}.reader",
+        "signal.kafka.bootstrap.servers": capture.bootstrap,
+        "signal.kafka.poll.timeout.ms": "500",
+        "signal.poll.interval.ms": "500",
+        "notification.enabled.channels": "sink",
+        NOTICES: capture.notices,
+        "topic.creation.default.partitions": "1",
+        "topic.creation.default.replication.factor": "-1",
+        SETTING: notes.text,
+    }
+
+
+def postgres_settings(
+    capture: Capture, wish: Wish, notes: Notes, login: Login
+) -> dict[str, str]:
+    """Give all settings of a connector for PostgreSQL."""
+    return {
+        **common_settings(capture, wish, notes),
+        **_address(capture.url),
+        "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
+        "database.user": login.user,
+        "database.password": login.reference,
+        "plugin.name": "pgoutput",
+        "slot.name": wish.slot or capture.slot,
+        "publication.name": wish.publication or capture.slot,
+        "publication.autocreate.mode": "disabled",
+        "publish.via.partition.root": "true",
+        # The role may not write: snapshots of single tables do without.
+        "read.only": "true",
+        "offset.mismatch.strategy": "trust_offset",
+        "lsn.flush.mode": "connector",
+        "hstore.handling.mode": "json",
+        "interval.handling.mode": "string",
+        "unavailable.value.placeholder": "__debezium_unavailable_value",
+        "heartbeat.action.query": _HEARTBEAT,
+        "message.prefix.exclude.list": MESSAGE,
+    }
+
+
+def _exactly(table: str) -> str:
+    """Give the expression that matches one table: the list holds expressions."""
+    return table.replace(".", r"\.")
+
+
+def _address(url: str) -> dict[str, str]:
+    parts = urlsplit(url)
+    options = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+    found = {
+        "database.hostname": parts.hostname or options.get("host", "localhost"),
+        "database.port": str(parts.port or options.get("port", 5432)),
+        "database.dbname": unquote(parts.path.lstrip("/")) or options.get("dbname", ""),
+    }
+    for name in ("sslmode", "sslcert", "sslkey", "sslrootcert"):
+        if name in options:
+            found[f"database.{name}"] = options[name]
+    return found

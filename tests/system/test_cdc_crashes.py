@@ -1,0 +1,152 @@
+"""Servers die in the middle of a capture, and the log ends like the tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from threading import Thread
+
+import pytest
+from capturing import USERS, Bank, kill
+from waiting import wait_until
+
+from headrace import CaptureError
+from headrace.cdc import captures
+from headrace.cdc.filling import topic_ends
+from headrace.cdc.notes import SETTING, Notes
+from headrace.cdc.snapshots import read_progress
+from headrace.cdc.topics import ends_of
+from headrace.cdc.watching import check
+
+ROWS = 60_000
+
+
+def written(bank: Bank) -> int:
+    """Give how much the connector has written so far."""
+    return sum(ends_of(bank.capture.kafka, bank.capture.topic(USERS)).values())
+
+
+def test_rows_that_share_one_lsn_survive_a_killed_worker(bank: Bank) -> None:
+    bank.make()
+    bank.add(settings={"max.batch.size": "500", "max.queue.size": "1000"})
+    bank.await_committed()
+    with bank.db.cursor().copy("copy users (id, v) from stdin") as copy:
+        for number in range(ROWS):
+            copy.write_row((number + 100, f"copied {number}"))
+    wait_until("some of it is in the log", lambda: written(bank) > 2_000, seconds=120)
+    kill(bank.stack, "connect")
+    some = written(bank)
+    bank.stack.up(["connect"])
+
+    bank.await_equal(seconds=240)
+    seen = [id_ for id_, _, _ in bank.changes()]
+    assert some < ROWS
+    assert len(seen) == len(set(seen)) == ROWS + 3
+    check(bank.capture)
+
+
+def test_a_killed_database_loses_and_doubles_nothing(bank: Bank) -> None:
+    bank.make()
+    bank.add()
+    bank.await_committed()
+    bank.run(
+        "insert into users select i, 'before' from generate_series(10, 5000) i",
+    )
+    kill(bank.stack, "postgres")
+    bank.stack.up(["postgres"])
+    again = Bank(bank.stack, bank.name)
+    again.run("insert into users select i, 'after' from generate_series(6000, 7000) i")
+
+    again.await_equal(seconds=240)
+    seen = [id_ for id_, _, _ in again.changes()]
+    again.db.close()
+    bank.db = Bank(bank.stack, bank.name).db
+    assert len(seen) == len(set(seen))
+
+
+def test_a_snapshot_that_was_broken_off_leaves_no_row_behind(bank: Bank) -> None:
+    """The first attempt's rows are in the log; one is gone before the second."""
+    bank.make(rows=50)
+    bank.make("public.waits")
+    locked = Bank(bank.stack, bank.name).db
+    locked.autocommit = False
+    locked.execute("lock table waits in access exclusive mode")
+    failed: list[BaseException] = []
+
+    def add() -> None:
+        try:
+            bank.add(USERS, "public.waits")
+        except CaptureError as error:
+            failed.append(error)
+
+    adding = Thread(target=add)
+    other = Bank(bank.stack, bank.name)
+    adding.start()
+    try:
+        wait_until("rows are read", lambda: len(other.logged()) == 50, seconds=120)
+        kill(bank.stack, "connect")
+        adding.join(120)
+        other.run("delete from users where id = 7")
+        locked.rollback()
+        bank.stack.up(["connect"])
+        wait_until(
+            "the snapshot was read twice",
+            lambda: read_progress(other.capture).state == "done",
+            seconds=120,
+            step=0.5,
+        )
+    finally:
+        locked.close()
+        adding.join(1)
+
+    assert [error.slug for error in failed] == ["connect-unreachable"]
+    assert 7 in other.logged()
+    with pytest.raises(CaptureError, match="capture-snapshot-repeated"):
+        check(other.capture)
+    assert captures.resnapshot(other.capture) == 1
+    other.await_equal()
+    check(other.capture)
+    other.db.close()
+
+
+def test_a_new_snapshot_that_was_not_finished_is_said_and_finished(bank: Bank) -> None:
+    bank.make(rows=5)
+    bank.add()
+    bank.await_committed()
+    config = bank.cluster.config(bank.capture.connector) or {}
+    notes = Notes.read(config)
+    assert notes is not None
+    # As after a command that was killed behind the snapshot.
+    cut = replace(notes, unfinished=topic_ends(bank.capture, [USERS]))
+    bank.cluster.put(bank.capture.connector, {**config, SETTING: cut.text})
+    bank.await_running()
+    with pytest.raises(CaptureError, match="capture-unfinished"):
+        check(bank.capture)
+    bank.run("delete from users where id = 3")
+
+    captures.resnapshot(bank.capture)
+    bank.await_equal()
+    check(bank.capture)
+
+
+def test_changes_that_are_made_during_a_new_snapshot_are_kept(bank: Bank) -> None:
+    bank.make(rows=2_000)
+    bank.add(partitions=2)
+    bank.await_committed()
+    bank.stop()
+    bank.drop_slot()
+    bank.run("delete from users where id % 3 = 0")
+    other = Bank(bank.stack, bank.name)
+    healing = Thread(target=captures.resnapshot, args=[bank.capture])
+    healing.start()
+    number = 0
+    while healing.is_alive():
+        number += 1
+        if number <= 600:
+            other.run("insert into users values (%s, 'again')", 3 * number)
+        else:
+            other.run("update users set v = %s where id = 1", str(number))
+    healing.join()
+    other.db.close()
+
+    bank.await_equal()
+    check(bank.capture)
