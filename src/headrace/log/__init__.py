@@ -34,6 +34,7 @@ from headrace.log.places import EARLIEST, LATEST, Place, parse_place
 from headrace.log.reading import Reading, Span, StoredEvent
 from headrace.log.showing import event_line, value_json
 from headrace.log.topics import (
+    COMPACTED,
     Partition,
     create_topic,
     delete_topic,
@@ -44,6 +45,7 @@ from headrace.log.wire import SchemaBook
 from headrace.log.writing import Destination, EventWriter, writer_settings
 
 __all__ = [
+    "COMPACTED",
     "EARLIEST",
     "LATEST",
     "LONGEST_LINE",

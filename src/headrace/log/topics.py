@@ -17,6 +17,16 @@ from headrace.log.patience import patiently
 _SECONDS = 30.0
 _PROPAGATION_SECONDS = 5.0
 
+COMPACTED = {
+    # The last record of each key is kept for ever, and older ones go.
+    "cleanup.policy": "compact",
+    # Who follows closely sees every change of the last hour.
+    "min.compaction.lag.ms": str(60 * 60 * 1000),
+    # Who reads the whole topic has a week for it: until then deletions are told.
+    "delete.retention.ms": str(7 * 24 * 60 * 60 * 1000),
+}
+"""The settings of a topic that is a table."""
+
 
 @dataclass(frozen=True)
 class Partition:

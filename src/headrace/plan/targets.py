@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headrace.errors import DeliveryError, StepError
+from headrace.plan.changes import TableRows
 from headrace.plan.steps import Output, Read, walk
 from headrace.schema.keys import derived_key, why_no_key
 from headrace.schema.names import OUR_TOPICS
@@ -257,6 +258,8 @@ def _require_alike(
 def _difference(one: Output, other: Output, formats: Sequence[str]) -> str | None:
     if one.step is other.step:
         return "both write the same stream, so each event would be there twice"
+    if any(isinstance(output.step, TableRows) for output in (one, other)):
+        return "what a table deletes would take away what the other has written"
     if formats[0] != formats[1]:
         return f"one writes {formats[0]}, the other {formats[1]}"
     if one.key != other.key:
