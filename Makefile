@@ -10,8 +10,8 @@ help: ## list the targets
 demo: ready ## run the log live; SECONDS=20 ends it by itself
 	$(BIN)/python examples/the_log $(if $(SECONDS),--seconds $(SECONDS))
 
-test: ready lint ## run every test
-	$(BIN)/pytest
+test: ready lint ## run every test, in two processes
+	$(BIN)/pytest -n 2 --dist loadfile
 
 ready: .venv/ready $(OPERATORS) ## make the environment and the Java operators
 

@@ -19,7 +19,7 @@ def main() -> None:
         for document in documents:
             if "risk" in document:
                 document["risk"] = float(document["risk"])
-        print(json.dumps([table, documents]))
+        sys.stdout.write(json.dumps([table, documents]) + "\n")
     end(spark)
 
 

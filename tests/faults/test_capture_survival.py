@@ -52,6 +52,7 @@ def pipeline(servers: Stack, tmp_path: Path) -> Iterator[Supervised]:
         yield made
 
 
+@pytest.mark.timeout(1800)
 def test_the_copies_equal_the_database_whatever_is_killed(
     servers: Stack, bank: Bank, pipeline: Supervised, tmp_path: Path
 ) -> None:
@@ -65,7 +66,7 @@ def test_the_copies_equal_the_database_whatever_is_killed(
         wait_until(
             "something arrives",
             lambda: len(in_redis(redis, "payments")) != seen,  # noqa: B023
-            seconds=120,
+            seconds=300,
             step=0.5,
         )
         if what == "driver":
@@ -117,6 +118,6 @@ def equal(read: Callable[[str], Rows], wanted: dict[str, Rows]) -> None:
         wait_until(
             f"the copy of {table} equals it",
             lambda: not differences(rows, read(table)),  # noqa: B023
-            seconds=240,
+            seconds=300,
             step=1,
         )
