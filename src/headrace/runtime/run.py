@@ -92,7 +92,7 @@ def start(
         rows = kafka_rows(spark, read.source, conditions.bootstrap, most_per_batch=most)
         return clocks.driving(decoded(rows, read, registry), read)
 
-    rows = outgoing(outputs, open_source, encoder(spark, registry))
+    rows = clocks.waking(outgoing(outputs, open_source, encoder(spark, registry)))
     exactly_once = any(output.delivery == "exactly-once" for output in outputs)
     sinks = [SinkTopic(output.name, output.sink.topic) for output in outputs]
     terms = Terms(
