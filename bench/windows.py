@@ -1,9 +1,10 @@
 """Windows beside hand-written Spark and Spark's Python operator, in one run.
 
 All read the same topic of JSON events and count and sum them by card and minute into
-a topic of their own: Spark's own functions and sink; a pipeline on the native path;
-one whose late events are kept, which takes our operator; and Spark's
-``transformWithState`` in Python. What counts is the ratio; the rounds alternate.
+a topic of their own: Spark's own functions and sink; a pipeline on the native path,
+with Spark's watermark and with one of ours; one whose late events are kept, which
+takes our operator; and Spark's ``transformWithState`` in Python. What counts is the
+ratio; the rounds alternate.
 
 Run it: ``python bench/windows.py --events 1000000``.
 """
@@ -81,8 +82,12 @@ class Bench:
         self.source = source
 
     def native(self) -> float:
-        """Take the path that is Spark's own."""
+        """Take the path that is Spark's own, with Spark's own watermark."""
         return self._pipeline("drop", marks.lagging(seconds(10)))
+
+    def native_by_partition(self) -> float:
+        """Take the path that is Spark's own, behind a clock of ours."""
+        return self._pipeline("drop", marks.by_partition(seconds(10)))
 
     def operator(self) -> float:
         """Keep late events, which takes our operator."""
@@ -259,6 +264,7 @@ def measure(stack: Stack, events: int, keys: int, rounds: int) -> None:
     ways: dict[str, Callable[[], float]] = {
         "Spark by hand": bench.by_hand,
         "headrace, native path": bench.native,
+        "headrace, native path, by partition": bench.native_by_partition,
         "headrace, operator, late events kept": bench.operator,
     }
     if find_spec("pandas") and find_spec("pyarrow"):

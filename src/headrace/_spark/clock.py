@@ -31,6 +31,20 @@ def clocked(df: DataFrame, settings: Mapping[str, Any]) -> DataFrame:
     return DataFrame(clock.over(df._jdf, json.dumps(settings)), spark)
 
 
+def woken(df: DataFrame) -> DataFrame:
+    """Let a query run a batch at its start where its last run has left one due.
+
+    Args:
+        df: What the query gives, whose watermark Spark decides by itself.
+
+    Raises:
+        MachineError: [operators-jar-missing], [spark-version-unsupported].
+    """
+    spark = df.sparkSession
+    waker = java_class(spark, "clock.Waker")
+    return DataFrame(waker.beside(df._jdf), spark)
+
+
 def decided(
     spark: SparkSession,
     settings: Mapping[str, Any],

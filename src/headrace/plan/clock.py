@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from headrace._spark.clock import clocked
+from headrace._spark.clock import clocked, woken
 from headrace.plan.steps import Output, Read, Stateful, walk
 from headrace.windows.lengths import microseconds
 from headrace.windows.watermarks import Lagging
@@ -75,6 +75,19 @@ class Clocks:
         if self._hands is not None:
             settings |= {"now_ms": self._hands.now, "floor_ms": self._hands.moved_to}
         return clocked(frame, settings)
+
+    def waking(self, outgoing: DataFrame) -> DataFrame:
+        """Give what a query sends, with a source that asks for a batch if one is due.
+
+        A clock of ours does that by itself, for all sources of its query.
+
+        Args:
+            outgoing: The rows of all outputs.
+        """
+        alone = all(isinstance(read.watermark, Lagging) for read in self.names)
+        if not self.names or not alone or self._hands is not None:
+            return outgoing
+        return woken(outgoing)
 
 
 def _timed_reads(outputs: Sequence[Output]) -> list[Read]:

@@ -80,6 +80,8 @@ def _progress(
     lag = ticks = 0
     for source in told["sources"]:
         end, latest = _places(source["endOffset"]), _places(source["latestOffset"])
+        if source.get("description") == "waker":
+            continue
         if _is_clock(source):
             # Its rows are ticks and no events, its offset is no place in a topic.
             ticks += source.get("numInputRows", 0)

@@ -98,7 +98,7 @@ def start(
         return clocks.driving(decoded(rows, read, registry), read)
 
     encoder = Encoder(spark, registry)
-    rows = outgoing(outputs, open_source, encoder)
+    rows = clocks.waking(outgoing(outputs, open_source, encoder))
     exactly_once = any(output.delivery == "exactly-once" for output in outputs)
     sinks = sink_terms(outputs, encoder.schemas, conditions.servers)
     terms = Terms(

@@ -22,6 +22,7 @@ import org.apache.spark.sql.SparkSession;
 final class Journal {
     private final Path file;
     private final Path commits;
+    private final Path offsets;
     private final FileSystem files;
     private long written = -1;
 
@@ -30,6 +31,7 @@ final class Journal {
         Path own = new Path(directory);
         file = new Path(own, "seen");
         commits = new Path(own.getParent().getParent(), "commits");
+        offsets = new Path(own.getParent().getParent(), "offsets");
         try {
             files = own.getFileSystem(session.sparkContext().hadoopConfiguration());
         } catch (IOException problem) {
@@ -73,15 +75,35 @@ final class Journal {
     /** Gives the watermark under which the last committed batch was run. */
     long lastWatermark() {
         try {
-            Path offsets = new Path(commits.getParent(), "offsets");
-            // A version, then what is true of the whole batch, then a line for each source.
-            return Json.read(text(new Path(offsets, Long.toString(lastBatch()))).split("\n")[1])
-                    .path("batchWatermarkMs")
-                    .asLong();
-        } catch (FileNotFoundException none) {
-            return 0;
+            return told(offsets, lastBatch(), "batchWatermarkMs");
         } catch (IOException problem) {
             throw new UncheckedIOException(problem);
+        }
+    }
+
+    /**
+     * Tells whether the last batch has moved the watermark, and none was run under it since; not if
+     * the last batch is to be repeated, as Spark then sees to it by itself.
+     */
+    boolean isBatchDue() {
+        try {
+            long batch = lastBatch();
+            return batch == last(offsets)
+                    && told(commits, batch, "nextBatchWatermarkMs")
+                            > told(offsets, batch, "batchWatermarkMs");
+        } catch (IOException problem) {
+            throw new UncheckedIOException(problem);
+        }
+    }
+
+    /** Reads a number from what a log says of a whole batch; 0 if it says nothing. */
+    private long told(Path log, long batch, String name) throws IOException {
+        try {
+            // A version, then what is true of the whole batch, then a line for each source.
+            String[] lines = text(new Path(log, Long.toString(batch))).split("\n");
+            return Json.read(lines[1]).path(name).asLong();
+        } catch (FileNotFoundException none) {
+            return 0;
         }
     }
 
@@ -92,10 +114,14 @@ final class Journal {
     }
 
     private long lastBatch() throws IOException {
-        if (!files.exists(commits)) {
+        return last(commits);
+    }
+
+    private long last(Path log) throws IOException {
+        if (!files.exists(log)) {
             return -1;
         }
-        return Arrays.stream(files.listStatus(commits))
+        return Arrays.stream(files.listStatus(log))
                 .map(FileStatus::getPath)
                 .map(Path::getName)
                 .filter(name -> name.matches("\\d+"))
