@@ -62,7 +62,8 @@ def run(given: dict[str, Any]) -> dict[str, Any]:
     made = pipeline(given["name"], given["topic"], given["lanes"])
     make_missing_topics(administer(given["bootstrap"], None), made)
     groups = artifact_groups(made.outputs)
-    spark = session("two-systems", config=CONFIG, groups=groups)
+    level = given.get("log_level", "error")
+    spark = session("two-systems", config=CONFIG, groups=groups, log_level=level)
     conditions = Conditions(
         given["bootstrap"],
         given["checkpoint"],

@@ -45,12 +45,30 @@ final class Connections {
                 .guarded(
                         () -> {
                             Connection made = new Driver().connect(address.url(), told);
-                            try (Statement settings = made.createStatement()) {
-                                settings.execute("set timezone to 'UTC'");
-                            }
+                            set(made, "timezone", "'UTC'");
+                            notice(made);
                             return made;
                         },
                         problem -> problem instanceof SQLException sql && Problems.isAway(sql));
+    }
+
+    /** Lets the server notice that we are gone while it waits for a lock, or works for long. */
+    private static void notice(Connection made) throws SQLException {
+        try {
+            set(made, "client_connection_check_interval", "1000");
+        } catch (SQLException problem) {
+            if (Problems.isAway(problem)) {
+                throw problem;
+            }
+            // Servers before 14 cannot, nor can those on some systems.
+            LOG.debug("the server does not look after its clients", problem);
+        }
+    }
+
+    private static void set(Connection made, String setting, String value) throws SQLException {
+        try (Statement settings = made.createStatement()) {
+            settings.execute("set " + setting + " = " + value);
+        }
     }
 
     /** Takes the connection that rests for a lane; null if none does, or it has been closed. */

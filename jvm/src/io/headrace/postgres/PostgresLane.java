@@ -22,6 +22,7 @@ final class PostgresLane implements SinkLane {
     private final String name;
 
     private volatile Connection connection;
+    private volatile boolean isEnding;
     private LedgerTable ledger;
     private Loading loading;
 
@@ -38,7 +39,7 @@ final class PostgresLane implements SinkLane {
             try {
                 return begin(rested);
             } catch (Refusal gone) {
-                if (!gone.slug().equals("sink-unreachable")) {
+                if (isEnding || !gone.slug().equals("sink-unreachable")) {
                     throw gone;
                 }
                 // The server was started anew since the last batch; a new connection will tell.
@@ -54,6 +55,10 @@ final class PostgresLane implements SinkLane {
 
     private LedgerRecord begin(Connection opened) {
         connection = opened;
+        if (isEnding) {
+            // The end was told before there was a connection to end.
+            interrupt();
+        }
         try {
             opened.setAutoCommit(false);
             set("lock_timeout", sink.lockTimeoutMs());
@@ -143,6 +148,7 @@ final class PostgresLane implements SinkLane {
 
     @Override
     public void interrupt() {
+        isEnding = true;
         Connection open = connection;
         if (open != null) {
             try {
