@@ -3,10 +3,13 @@ package io.headrace.sinks.lake;
 import io.delta.exceptions.ConcurrentTransactionException;
 import io.delta.exceptions.DeltaConcurrentModificationException;
 import io.headrace.delivery.Refusal;
+import org.apache.spark.SparkThrowable;
 import org.apache.spark.sql.delta.schema.DeltaInvariantViolationException;
 
 /** Gives a failure of Delta the name under which a user can look it up. */
 final class DeltaFailures {
+    private static final String OUT_OF_ATTEMPTS = "DELTA_MAX_COMMIT_RETRIES_EXCEEDED";
+
     private DeltaFailures() {}
 
     /** Does something with a table, and names what goes wrong. */
@@ -28,7 +31,8 @@ final class DeltaFailures {
         if (Storage.cause(problem, ConcurrentTransactionException.class) != null) {
             return fenced(table, problem);
         }
-        if (Storage.cause(problem, DeltaConcurrentModificationException.class) != null) {
+        if (Storage.cause(problem, DeltaConcurrentModificationException.class) != null
+                || isOutOfAttempts(problem)) {
             return Refusal.passing(
                     problem,
                     "table-contended",
@@ -47,6 +51,16 @@ final class DeltaFailures {
                             + "names, or the step that makes the row.");
         }
         return null;
+    }
+
+    private static boolean isOutOfAttempts(Throwable problem) {
+        for (Throwable at = problem; at != null; at = at.getCause()) {
+            boolean isNamed = at instanceof SparkThrowable;
+            if (isNamed && OUT_OF_ATTEMPTS.equals(((SparkThrowable) at).getCondition())) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Another attempt reads the ledger, and can tell whether the batch is held or not ours. */

@@ -27,6 +27,8 @@ public final class DeltaSink implements FrameSink {
             Map.of(
                     // The stream's own session has it off; here it makes few files of few rows.
                     "spark.sql.adaptive.enabled", "true",
+                    // Delta's own number is ten million, which is for ever.
+                    "spark.databricks.delta.maxCommitAttempts", "20",
                     // Files of this size are let be; Delta's own limits would have the last
                     // gigabyte written anew each time.
                     "spark.databricks.delta.optimize.minFileSize", Long.toString(64 << 20),
