@@ -1,5 +1,6 @@
 package io.headrace.postgres;
 
+import io.headrace.delivery.Failpoint;
 import io.headrace.delivery.OutgoingRow;
 import java.io.ByteArrayOutputStream;
 import java.io.DataOutputStream;
@@ -82,5 +83,6 @@ final class Loading {
     private void send() throws SQLException {
         copy.writeToCopy(buffer.toByteArray(), 0, buffer.size());
         buffer.reset();
+        Failpoint.reach("postgres", "rows-copying");
     }
 }
