@@ -195,7 +195,7 @@ class Pipeline:
             SchemaError: [not-an-event] the source's class was not declared.
             StepError: [rows-undeclared], [table-needs-key], [column-unknown],
                 [key-type-unsupported], [event-field-optional], [name-refused],
-                [duration-negative].
+                [duration-negative], [table-starts-late].
 
         Example:
             ``bank.table(cdc.postgres("bank", "public.users", User), key="user_id")``

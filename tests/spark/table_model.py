@@ -25,6 +25,11 @@ class Place:
     commit: int
     lsn: int
 
+    @property
+    def reach(self) -> int:
+        """The position that a snapshot which holds this change cannot lie below."""
+        return max(self.commit, self.lsn)
+
     def is_reached(self, seen: Place) -> bool:
         """Tell whether a change of the same key that was seen lies here or behind."""
         if self.commit == NO_COMMIT != seen.commit:
@@ -135,7 +140,7 @@ class Table:
             return False
         lsn = change.place.lsn
         if change.is_snapshot:
-            known = kept.streamed is not None and lsn < kept.streamed.lsn
+            known = kept.streamed is not None and lsn < kept.streamed.reach
             return known or (kept.snapshot is not None and lsn <= kept.snapshot)
         if kept.streamed is not None and change.place.is_reached(kept.streamed):
             return True
@@ -167,7 +172,7 @@ def _goes_on(kept: Kept, change: Change, position: int | None) -> bool:
     """Tell whether the database has not gone back, and has told the change itself."""
     if position is None:
         return False
-    known = [kept.streamed.lsn] if kept.streamed else []
+    known = [kept.streamed.reach] if kept.streamed else []
     known += [] if kept.snapshot is None else [kept.snapshot]
     return not change.is_snapshot or all(one <= position for one in known)
 

@@ -12,19 +12,18 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from table_cases import History
-from table_model import NO_COMMIT, Change, Net, Row, Table
+from table_model import Change, Net, Row, Table
+from table_wire import EPOCH, envelope, named
 
 from headrace._spark import bridge
-from headrace.testing import captured
 
 NAME = "tried"
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ROW = {
     "type": "struct",
     "fields": [
@@ -127,7 +126,7 @@ class Trial:
         if self.history.way == "upserts":
             value = None if row is None else json.dumps(row).encode()
         else:
-            value = _envelope(change, key, row)
+            value = envelope(change, key, row)
         at = EPOCH + timedelta(microseconds=change.at)
         return {
             "key": base64.b64encode(key.encode()).decode(),
@@ -217,38 +216,11 @@ def try_history(spark: SparkSession, home: Path, history: History) -> Trial:
     return trial
 
 
-def named(case: int, key: str) -> str:
-    """Give the key of a case."""
-    return f"{case}/{key}"
-
-
 def _renamed(net: Net, key: str) -> Net:
     rows = [
         None if row is None else row | {"id": key} for row in (net.before, net.after)
     ]
     return Net(rows[0], rows[1], net.position, net.at)
-
-
-def _envelope(change: Change, key: str, row: Row | None) -> bytes:
-    place = change.place
-    at = EPOCH + timedelta(microseconds=change.at)
-    lsn: Any = 0 if place is None else place.lsn
-    if place is not None and place.commit != NO_COMMIT:
-        lsn = (place.commit, place.lsn)
-    op = "delete" if row is None else "snapshot" if change.is_snapshot else "update"
-    told = captured(
-        op,
-        {"id": key} if row is None else row,
-        position=lsn,
-        at=at,
-        unsent=sorted(change.unsent),
-    )
-    if place is None:
-        # Told by somebody who has no place in the database's log.
-        envelope = json.loads(told)
-        del envelope["source"]["lsn"], envelope["source"]["sequence"]
-        told = json.dumps(envelope).encode()
-    return told
 
 
 def _plain(row: Any) -> Row | None:

@@ -20,6 +20,7 @@ from headrace.cli import (
     produce,
     run,
     services,
+    tables,
     topics,
 )
 from headrace.cli.output import talk
@@ -46,6 +47,7 @@ app.command()(consume.consume)
 app.add_typer(groups.app, name="groups")
 app.add_typer(dead_letters.app, name="dead-letters")
 app.add_typer(cdc.app, name="cdc")
+app.add_typer(tables.app, name="tables")
 
 
 def _print_version(asked: bool) -> None:

@@ -68,6 +68,7 @@ def run(
 
     # These load PySpark, which an error in the user's file should not wait for.
     from headrace._spark import carry_functions, end, session  # noqa: PLC0415
+    from headrace.runtime.rebuild import require_rebuilt  # noqa: PLC0415
     from headrace.runtime.run import (  # noqa: PLC0415
         Conditions,
         follow,
@@ -93,6 +94,7 @@ def run(
         take_over=take_over,
         servers=Addresses(settings, Stack(directory, settings)),
     )
+    require_rebuilt(conditions.checkpoint)
     enough = Event()
     for sign in (signal.SIGTERM, signal.SIGINT):
         signal.signal(sign, lambda *_: enough.set())
@@ -102,7 +104,7 @@ def run(
     try:
         delivering = start(pipeline, spark, conditions)
         talk().print(f'pipeline "{pipeline.name}" runs; Ctrl-C ends it')
-        tell = _json if output is Format.JSON else _line
+        tell = _json if output is Format.JSON else tell_line
         follow(delivering, tell, enough, outputs=pipeline.outputs)
     finally:
         end(spark)
@@ -126,7 +128,8 @@ def _json(progress: BatchProgress) -> None:
     typer.echo(json.dumps(asdict(progress)))
 
 
-def _line(progress: BatchProgress) -> None:
+def tell_line(progress: BatchProgress) -> None:
+    """Tell a person of a batch."""
     took = progress.phases_ms.get("triggerExecution", 0) / 1000
     told = [
         f"{progress.events_in:,} events in {took:.1f} s "

@@ -14,6 +14,18 @@ from headrace.errors import DeliveryError
 _OTHER_FILE_SYSTEM = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:")
 
 
+def local_path(checkpoint: str) -> Path | None:
+    """Give a checkpoint as a directory of this machine; None if it is elsewhere.
+
+    Example:
+        >>> local_path("hdfs://nn-1/fraud") is None
+        True
+    """
+    if _OTHER_FILE_SYSTEM.match(checkpoint):
+        return None
+    return Path(checkpoint.removeprefix("file:")).absolute()
+
+
 class CheckpointLock:
     """The right to run a query on a checkpoint, held until released.
 
@@ -38,9 +50,9 @@ class CheckpointLock:
         Raises:
             DeliveryError: [checkpoint-in-use] another driver has it.
         """
-        if _OTHER_FILE_SYSTEM.match(self._checkpoint):
+        path = local_path(self._checkpoint)
+        if path is None:
             return self
-        path = Path(self._checkpoint.removeprefix("file:")).absolute()
         path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.with_name(path.name + ".lock")
         file = os.open(beside, os.O_RDWR | os.O_CREAT, 0o600)

@@ -17,6 +17,7 @@ from headrace.log.groups import (
 )
 from headrace.log.inventory import (
     TopicSummary,
+    cleanup_policy,
     is_internal,
     list_topics,
     topic_config,
@@ -68,6 +69,7 @@ __all__ = [
     "TopicSummary",
     "administer",
     "bounds_of",
+    "cleanup_policy",
     "client_settings",
     "create_topic",
     "delete_topic",

@@ -101,6 +101,15 @@ def topic_config(admin: AdminClient, name: str) -> dict[str, str]:
     }
 
 
+def cleanup_policy(admin: AdminClient, name: str) -> str:
+    """Give what a topic does with old events: ``delete``, ``compact`` or both.
+
+    Raises:
+        LogError: [topics-unknown] the cluster does not say.
+    """
+    return str(_configs(admin, [name])[name]["cleanup.policy"].value)
+
+
 def _configs(
     admin: AdminClient, names: Iterable[str]
 ) -> dict[str, dict[str, ConfigEntry]]:

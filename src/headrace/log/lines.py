@@ -29,11 +29,11 @@ class LineFormat:
 
 @dataclass(frozen=True)
 class Line:
-    """A line as an event to write."""
+    """A line as an event to write; one without a value takes away its key's."""
 
     number: int
     key: bytes | None
-    value: bytes
+    value: bytes | None
 
 
 def parse_lines(lines: Iterable[bytes], form: LineFormat) -> Iterator[Line]:

@@ -135,7 +135,8 @@ def keep_table(
     """Give the step that keeps the last row of each key.
 
     Raises:
-        StepError: [name-refused], [table-needs-key], [duration-negative].
+        StepError: [name-refused], [table-needs-key], [duration-negative],
+            [table-starts-late] it would not hold the rows that are there.
     """
     name = _name_of(read.topic) if name is None else name
     require_name(name, "a table", where)
@@ -145,6 +146,14 @@ def keep_table(
             f'table "{name}" has no key',
             detail="a table holds the last row of each key.",
             hint='name it: table(source, key="user_id"), or @event(key="user_id").',
+            where=where,
+        )
+    if read.start != "earliest":
+        raise StepError(
+            "table-starts-late",
+            f'table "{name}" would start at the {read.start} record',
+            detail="rows that do not change any more would never be in it.",
+            hint='leave out start="latest".',
             where=where,
         )
     if remembered < timedelta(0):

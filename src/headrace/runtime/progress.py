@@ -33,6 +33,11 @@ class BatchProgress:
             strategy has chosen; without those that Spark decides by itself.
         windows: What each window step did in this batch: ``in``, which is ``on_time``,
             ``late`` and ``dead_letters`` together, and ``panes`` and ``retractions``.
+        tables: What each table did in this batch: ``in``, which is ``applied``,
+            ``outdated`` and ``dead_letters`` together, and its net changes:
+            ``inserted``, ``updated`` and ``deleted``.
+        captured: What came of each captured topic: ``records``, and the
+            ``tombstones`` among them, which are skipped.
         state: How much each step keeps: rows, and the bytes of it in memory and on
             disk.
     """
@@ -50,6 +55,8 @@ class BatchProgress:
     watermark_lag: float | None
     delays: dict[str, float]
     windows: dict[str, dict[str, int]]
+    tables: dict[str, dict[str, int]]
+    captured: dict[str, dict[str, int]]
     state: dict[str, dict[str, int]]
 
 
@@ -114,6 +121,8 @@ def _progress(
         watermark_lag=behind,
         delays=delays,
         windows=_metrics(told, "window"),
+        tables=_metrics(told, "table"),
+        captured=_metrics(told, "captured"),
         state=_state(told.get("stateOperators", []), owners),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.errors import LogError
-from headrace.log import COMPACTED, create_topic, describe_topic, list_topics
+from headrace.log import COMPACTED, cleanup_policy, create_topic, describe_topic
 from headrace.plan.changes import TableRows
 from headrace.plan.steps import source_topics
 from headrace.sinks import KafkaSink
@@ -33,12 +33,12 @@ def make_missing_topics(admin: AdminClient, pipeline: Pipeline) -> list[str]:
     wanted = {sink.topic: widest for sink in sinks if isinstance(sink, KafkaSink)}
     wanted.setdefault(pipeline.dead_letter_topic, 1)
     tables = table_topics(pipeline)
-    existing = {topic.name: topic.cleanup for topic in list_topics(admin)}
+    existing = set(admin.list_topics(timeout=30).topics)
     made = []
     for topic, partitions in wanted.items():
         if topic in existing:
             if topic in tables:
-                _require_compacted(topic, existing[topic])
+                _require_compacted(topic, cleanup_policy(admin, topic))
             continue
         config = COMPACTED if topic in tables else None
         try:

@@ -7,10 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from headrace.cdc.envelope import UNSENT
 from headrace.schema.values import plain
-
-UNSENT = "__debezium_unavailable_value"
-"""What stands for a large value that an update has left as it was."""
 
 _OPS = {"insert": "c", "update": "u", "delete": "d", "snapshot": "r", "truncate": "t"}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

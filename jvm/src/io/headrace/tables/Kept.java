@@ -46,7 +46,7 @@ record Kept(
         if (change.place() == null) {
             return false;
         }
-        long known = streamed == null ? snapshot : Math.max(streamed.position(), snapshot);
+        long known = streamed == null ? snapshot : Math.max(streamed.reach(), snapshot);
         return !change.isSnapshot() || known <= change.place().position();
     }
 
@@ -66,7 +66,7 @@ record Kept(
         if (change.isSnapshot()) {
             // A change of one LSN may be held by a snapshot of the same.
             return place.position() <= snapshot
-                    || streamed != null && place.position() < streamed.position();
+                    || streamed != null && place.position() < streamed.reach();
         }
         if (streamed != null && place.isReached(streamed)) {
             return true;

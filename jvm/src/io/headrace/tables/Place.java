@@ -18,6 +18,11 @@ record Place(long position, long major, long minor) implements Comparable<Place>
         return order == 0 ? Long.compare(minor, other.minor) : order;
     }
 
+    /** The position that a snapshot which holds this change cannot lie below. */
+    long reach() {
+        return Math.max(position, major);
+    }
+
     /** Whether a change of the same key, which was seen, lies here or behind. */
     boolean isReached(Place seen) {
         // A first transaction is told again, or it is that of a connector that was made anew: then
