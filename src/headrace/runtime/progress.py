@@ -33,8 +33,8 @@ class BatchProgress:
             strategy has chosen; without those that Spark decides by itself.
         windows: What each window step did in this batch: ``in``, which is ``on_time``,
             ``late`` and ``dead_letters`` together, and ``panes`` and ``retractions``.
-        state: How much each step keeps: rows, and the bytes of it in memory and on
-            disk.
+        state: How much each step keeps: rows, the timers that are set for them, and
+            the bytes of it in memory and on disk.
     """
 
     batch: int
@@ -150,6 +150,8 @@ def _state(
         custom = operator.get("customMetrics", {})
         sizes = {
             "rows": operator["numRowsTotal"],
+            # Spark finds a timer by its key and by its time: two rows of its own.
+            "timers": custom.get("rocksdbNumInternalColFamiliesKeys", 0) // 2,
             "memory_bytes": operator["memoryUsedBytes"],
             "disk_bytes": custom.get("rocksdbSstFileSize", 0),
         }
