@@ -61,7 +61,13 @@ def agreeing() -> Verdict:
         out["in"] = out["on_time"] + out["late"] + out["dead_letters"]
         progress = {
             "observedMetrics": {f"window.{NAME}": out},
-            "stateOperators": [{"numRowsDroppedByWatermark": 0, "numRowsTotal": 0}],
+            "stateOperators": [
+                {
+                    "numRowsDroppedByWatermark": 0,
+                    "numRowsTotal": 0,
+                    "customMetrics": {"rocksdbNumInternalColFamiliesKeys": 0},
+                }
+            ],
         }
         ran.append(Ran(number, watermark, number, progress))
     return Verdict(HISTORY, trial, ran)
@@ -73,7 +79,7 @@ def metrics(verdict: Verdict) -> dict[str, dict[str, int]]:
     return found
 
 
-def state(verdict: Verdict) -> dict[str, int]:
+def state(verdict: Verdict) -> dict[str, Any]:
     found: Any = verdict.ran[-1].progress["stateOperators"][0]
     assert isinstance(found, dict)
     return found
@@ -101,7 +107,12 @@ FAULTS: dict[str, Callable[[Verdict], object]] = {
     "batch 1: metrics": lambda v: metrics(v).clear(),
     "0 dead letters passed, not 1": lambda v: v.trial.given[0].dead.clear(),
     "Spark dropped 1 rows": lambda v: state(v).update(numRowsDroppedByWatermark=1),
-    "3 rows of state are left": lambda v: state(v).update(numRowsTotal=3),
+    "3 rows of state and 0 of timers are left": lambda v: state(v).update(
+        numRowsTotal=3
+    ),
+    "0 rows of state and 2 of timers are left": lambda v: state(v).update(
+        customMetrics={"rocksdbNumInternalColFamiliesKeys": 2}
+    ),
     "batches of the history that ran: [0, 2]": lambda v: v.ran.pop(1),  # type: ignore[attr-defined]
 }
 

@@ -138,9 +138,15 @@ class Verdict:
         return f"Spark dropped {dropped} rows" if dropped else None
 
     def _state_difference(self) -> str | None:
-        left = self.ran[-1].progress["stateOperators"][0]["numRowsTotal"]
-        if self.history.step.clears_its_state and left:
-            return f"{left} rows of state are left when the watermark has passed all"
+        operator = self.ran[-1].progress["stateOperators"][0]
+        left = operator["numRowsTotal"]
+        # Spark's own rows: those of timers.
+        own = operator["customMetrics"]["rocksdbNumInternalColFamiliesKeys"]
+        if self.history.step.clears_its_state and (left or own):
+            return (
+                f"{left} rows of state and {own} of timers are left when the watermark "
+                "has passed all"
+            )
         return None
 
     def _written_batches(self, case: int) -> str:

@@ -107,7 +107,10 @@ def test_state_is_told_under_the_steps_names_or_not_at_all() -> None:
         {
             "numRowsTotal": rows,
             "memoryUsedBytes": 10 * rows,
-            "customMetrics": {"rocksdbSstFileSize": 7},
+            "customMetrics": {
+                "rocksdbSstFileSize": 7,
+                "rocksdbNumInternalColFamiliesKeys": 4 * rows,
+            },
         }
         for rows in (1, 2, 3)
     ]
@@ -117,8 +120,8 @@ def test_state_is_told_under_the_steps_names_or_not_at_all() -> None:
     (unknown,) = batches_after(query, -1, ["once"])
 
     assert told.state == {
-        "once": {"rows": 4, "memory_bytes": 40, "disk_bytes": 14},
-        "counts": {"rows": 2, "memory_bytes": 20, "disk_bytes": 7},
+        "once": {"rows": 4, "timers": 8, "memory_bytes": 40, "disk_bytes": 14},
+        "counts": {"rows": 2, "timers": 4, "memory_bytes": 20, "disk_bytes": 7},
     }
     assert unknown.state == {}
 

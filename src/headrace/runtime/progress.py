@@ -38,8 +38,8 @@ class BatchProgress:
             ``inserted``, ``updated`` and ``deleted``.
         captured: What came of each captured topic: ``records``, and the
             ``tombstones`` among them, which are skipped.
-        state: How much each step keeps: rows, and the bytes of it in memory and on
-            disk.
+        state: How much each step keeps: rows, the timers that are set for them, and
+            the bytes of it in memory and on disk.
     """
 
     batch: int
@@ -161,6 +161,8 @@ def _state(
         custom = operator.get("customMetrics", {})
         sizes = {
             "rows": operator["numRowsTotal"],
+            # Spark finds a timer by its key and by its time: two rows of its own.
+            "timers": custom.get("rocksdbNumInternalColFamiliesKeys", 0) // 2,
             "memory_bytes": operator["memoryUsedBytes"],
             "disk_bytes": custom.get("rocksdbSstFileSize", 0),
         }
