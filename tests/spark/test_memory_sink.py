@@ -122,10 +122,10 @@ def test_the_console_shows_the_first_rows_of_each_batch(
     assert title == f"{handing.pipeline}.copy, batch 0: 4 rows, 1 of them deletions"
     assert [line for line in table if line] == [
         "+---+----+",
-        "|id |name|",
+        "| id|name|",
         "+---+----+",
-        "|1  |a   |",
-        "|2  |ä   |",
+        "|  1|   a|",
+        "|  2|   ä|",
         "+---+----+",
     ]
 
@@ -137,4 +137,4 @@ def test_a_repeated_batch_is_shown_again(
     handing.deliver(3, [(1, "a")])
     handing.deliver(3, [(1, "a")])
 
-    assert printed.toString("UTF-8").count("|1  |a   |") == 2
+    assert printed.toString("UTF-8").count("|  1|   a|") == 2

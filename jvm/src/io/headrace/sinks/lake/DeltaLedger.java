@@ -120,7 +120,7 @@ final class DeltaLedger {
         return DeltaFailures.fenced("table " + target.place(), null);
     }
 
-    /** Looks for the last commit of this sink behind a version, or in all; null if there is none. */
+    /** Looks for the sink's last commit behind a version, or in all; null if there is none. */
     private Mark search(long behind) {
         boolean isLong = seen.version() - behind > LONG_HISTORY;
         if (behind == Mark.NONE && isLong && !isKnownToTable()) {
@@ -173,8 +173,9 @@ final class DeltaLedger {
                 "ledger-missing",
                 "the history of table " + target.place() + " does not go back to the ledger's "
                         + "last record",
-                "the table knows that \"" + application + "\" has written to it, but its log begins "
-                        + "behind version " + version + ", and its directory _headrace has no mark.",
+                "the table knows that \"" + application + "\" has written to it, but its log "
+                        + "begins behind version " + version
+                        + ", and its directory _headrace has no mark.",
                 "put the directory _headrace back; or give the output another name, which begins "
                         + "a new ledger with adopt=\"ledger\".");
     }

@@ -3,6 +3,7 @@ package io.headrace.sinks.lake;
 import io.delta.tables.DeltaTable;
 import io.delta.tables.DeltaTableBuilder;
 import java.util.List;
+import java.util.Map;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.DataFrameWriter;
 import org.apache.spark.sql.Dataset;
@@ -14,12 +15,19 @@ import org.apache.spark.sql.types.StructType;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
-/**
- * A Delta table, by its path or by the name that a catalog knows it by.
- *
- * @param place the path or the name
- */
-record DeltaTarget(String place) {
+/** A Delta table, by its path or by the name that a catalog knows it by. */
+final class DeltaTarget {
+    private final String place;
+
+    DeltaTarget(String place) {
+        this.place = place;
+    }
+
+    /** The path or the name. */
+    String place() {
+        return place;
+    }
+
     boolean isPath() {
         return place.contains("/");
     }
@@ -66,7 +74,7 @@ record DeltaTarget(String place) {
     }
 
     /** Appends rows in one commit. */
-    void append(Dataset<Row> rows, java.util.Map<String, String> options) {
+    void append(Dataset<Row> rows, Map<String, String> options) {
         DataFrameWriter<Row> writer =
                 rows.write().format("delta").mode("append").options(options);
         if (isPath()) {

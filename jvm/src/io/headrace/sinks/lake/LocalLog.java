@@ -12,7 +12,7 @@ import org.apache.hadoop.fs.Path;
  * The log of a Delta table on this machine's disk, where two processes may commit at once.
  *
  * <p>Delta's own store for disks looks whether a commit is there and renames afterwards, so of two
- * processes that do so in the same moment the later one puts its commit in the place of the other's.
+ * processes that do so in the same moment the later one replaces the commit of the other.
  */
 public final class LocalLog extends HDFSLogStore {
     public LocalLog(Configuration configuration) {

@@ -21,8 +21,8 @@ import scala.jdk.javaapi.CollectionConverters;
 /**
  * Lets Spark write files under names of an attempt, where they are to stay, and tells which.
  *
- * <p>Nothing is renamed afterwards: what makes a file count is a manifest that names it. Spark makes
- * one of these for each write, and finds it by the name of the class.
+ * <p>Nothing is renamed afterwards: what makes a file count is a manifest that names it. Spark
+ * makes one of these for each write, and finds it by the name of the class.
  */
 public final class WrittenFiles extends FileCommitProtocol implements Serializable {
     private static final long serialVersionUID = 1L;
