@@ -94,7 +94,7 @@ class FilesContract(LakeContract):
             pytest.raises(DeliveryError, match="writer-fenced"),
         ):
             self.handing.deliver(batch, rows)
-        left = list(self.place.rglob(f"{number}-batch-{batch}-*-c000*"))
+        left = list(self.place.rglob(f"{number}-batch-{batch}-*c000*"))
         assert left, "no rows were on the disk"
 
 
