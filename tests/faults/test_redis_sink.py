@@ -327,6 +327,7 @@ def test_a_server_that_is_killed_within_a_batch_and_comes_back_is_waited_for(
     redis_stack: Stack, deliveries: NewDeliveries
 ) -> None:
     to = deliveries(sinks.redis("k"), redis_stack.address("redis"))
+    to.patience = timedelta(minutes=5)
     to.write(0, [Sent("before", 0, None)])
     rows = [Sent(f"{n}", n, "x" * 100) for n in range(60_000)]
     done = threading.Thread(target=to.write, args=(1, rows))
@@ -335,7 +336,7 @@ def test_a_server_that_is_killed_within_a_batch_and_comes_back_is_waited_for(
         wait_until("rows arrive", lambda: client.dbsize() > 2000, seconds=120)
     kill(redis_stack, "redis")
     redis_stack.up(["redis"])
-    done.join(120)
+    done.join(400)
 
     assert not done.is_alive()
     with redis.Redis.from_url(redis_stack.address("redis")) as client:
