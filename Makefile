@@ -10,8 +10,8 @@ help: ## list the targets
 demo: ready ## run the log live; SECONDS=20 ends it by itself
 	$(BIN)/python examples/the_log $(if $(SECONDS),--seconds $(SECONDS))
 
-test: ready lint ## run every test, in two processes
-	$(BIN)/pytest -n 2 --dist loadfile
+test: ready lint ## run every test but the long ones
+	$(BIN)/pytest
 
 ready: .venv/ready $(OPERATORS) ## make the environment and the Java operators
 
@@ -34,6 +34,7 @@ system: ready ## run the tests on the real servers
 	$(BIN)/pytest tests/system
 
 chaos: ready ## kill drivers and brokers at length; SEED=n replays a run
+	$(BIN)/pytest -m long
 	PYTHONPATH=tests $(BIN)/python tests/faults/chaos.py $(if $(SEED),--seed $(SEED))
 
 soak: ready ## hold windows against their model at length; SEED=n replays a run

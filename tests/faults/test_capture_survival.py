@@ -52,6 +52,7 @@ def pipeline(servers: Stack, tmp_path: Path) -> Iterator[Supervised]:
         yield made
 
 
+@pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_the_copies_equal_the_database_whatever_is_killed(
     servers: Stack, bank: Bank, pipeline: Supervised, tmp_path: Path

@@ -77,6 +77,7 @@ def test_a_sink_that_refuses_a_row_leaves_the_others_right(
     assert (report["held_by_sink"], report["held_batches"]) == (held, 0)
 
 
+@pytest.mark.long
 def test_a_query_is_stopped_while_a_sink_waits(
     spark: SparkSession, accounts: Accounts, tmp_path: Path
 ) -> None:

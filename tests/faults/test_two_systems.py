@@ -45,6 +45,7 @@ DEATHS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("phases", DEATHS.values(), ids=DEATHS)
 def test_both_end_right_though_the_driver_dies_again_and_again(
     copies: Copies, phases: tuple[str, ...]
@@ -98,6 +99,7 @@ def test_a_server_that_is_killed_within_a_batch_heals_by_itself(
     copies.require_right()
 
 
+@pytest.mark.long
 def test_a_zombie_and_its_successor_write_one_after_the_other(copies: Copies) -> None:
     copies.feed(1200)
     zombie = copies.start("postgres.record-sent:3:stop")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -267,17 +268,15 @@ def test_another_checkpoint_is_refused_until_it_is_adopted_and_the_old_one_then(
     assert rows(handing) == [(1, "second"), (2, "b"), (3, "c")]
 
 
-def test_a_table_made_anew_is_refused_until_it_is_adopted(
+def test_a_table_that_was_deleted_is_not_written_on_until_that_is_adopted(
     make: Make, place: Path
 ) -> None:
     handing = make()
     handing.deliver(0, [(1, "a")])
-    handing.spark.sql(
-        f"CREATE OR REPLACE TABLE delta.`{place}` (id BIGINT, name STRING) USING delta"
-    )
-    with refused("target-recreated"):
+    shutil.rmtree(place)
+    with refused("ledger-missing"):
         handing.deliver(1, [(2, "b")])
-    handing.deliver(1, [(2, "b")], adopt=["topics"])
+    handing.deliver(1, [(2, "b")], adopt=["ledger"])
 
     assert rows(handing) == [(2, "b")]
 
