@@ -17,6 +17,9 @@ from waiting import wait_until
 
 from headrace.sinks import read_files
 
+# Each kills a dozen drivers.
+pytestmark = pytest.mark.long
+
 DRIVER = Path(__file__).with_name("lake_driver.py")
 
 KEYS, PER_BATCH = 5, 40

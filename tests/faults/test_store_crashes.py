@@ -19,6 +19,7 @@ DRIVER = Path(store_driver.__file__)
 PHASES = ("lane-fenced", "rows-flushed", "commit-in-doubt", "record-sent")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("phase", PHASES)
 @pytest.mark.parametrize("system", ["redis", "opensearch"])
 def test_a_driver_that_is_killed_loses_nothing_and_brings_nothing_back(
