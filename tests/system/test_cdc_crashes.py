@@ -17,6 +17,8 @@ from headrace.cdc.snapshots import read_progress
 from headrace.cdc.topics import ends_of
 from headrace.cdc.watching import check
 
+pytestmark = pytest.mark.long
+
 ROWS = 60_000
 
 
@@ -59,6 +61,7 @@ def test_a_killed_database_loses_and_doubles_nothing(bank: Bank) -> None:
     again.await_equal(seconds=240)
     seen = [id_ for id_, _, _ in again.changes()]
     again.db.close()
+    bank.db.close()
     bank.db = Bank(bank.stack, bank.name).db
     assert len(seen) == len(set(seen))
 
