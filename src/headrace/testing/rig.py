@@ -293,13 +293,15 @@ class Rig:
             StepError: [output-unknown] the pipeline has no such output.
         """
         found: dict[str | None, tuple[Any, ...]] = {}
-        for key, value in self._sent(output):
+        for raw, value in self._sent(output):
+            # A key of bytes need not be a text, and is shown as far as it is one.
+            key = None if raw is None else raw.decode(errors="backslashreplace")
             found.pop(key, None)
             if value is not None:
                 found[key] = tuple(value[name] for name in columns or value)
         return found
 
-    def _sent(self, output: str) -> Iterator[tuple[str | None, Any]]:
+    def _sent(self, output: str) -> Iterator[tuple[bytes | None, Any]]:
         """Give the keys and values that an output was sent; None for a deletion."""
         names = [declared.name for declared in self._pipeline.outputs]
         if output not in names:
@@ -314,12 +316,11 @@ class Rig:
         for record in self._records():
             if record["sink"] == index:
                 key = record["key"]
-                text = None if key is None else base64.b64decode(key).decode()
                 value = record["value"]
                 if value is not None:
                     read = json.loads(base64.b64decode(value), parse_float=Decimal)
                     value = with_floats(read, schema)
-                yield text, value
+                yield None if key is None else base64.b64decode(key), value
 
     def dead_letters(self) -> list[DeadLetter]:
         """Give the inputs that could not be read."""
