@@ -20,6 +20,8 @@ from headrace.cdc.topics import ends_of
 from headrace.cdc.watching import check, problems
 from headrace.cdc.wishes import Wish
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def shop(bank: Bank) -> Iterator[Bank]:
