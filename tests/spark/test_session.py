@@ -35,6 +35,9 @@ session_module = importlib.import_module("headrace._spark.session")
             "true",
         ),
         ("spark.sql.streaming.stateStore.checkpointFormatVersion", "2"),
+        ("spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage", "true"),
+        ("spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB", "512"),
+        ("spark.sql.ui.retainedExecutions", "20"),
         ("spark.sql.shuffle.partitions", "4"),
         ("spark.sql.exchange.reuse", "false"),
         ("spark.sql.session.timeZone", "UTC"),
@@ -59,6 +62,17 @@ def test_a_local_session_listens_on_loopback_alone(spark: SparkSession) -> None:
     }
 
     assert addresses == {"127.0.0.1"}
+
+
+def test_a_local_driver_has_the_memory_of_one_that_does_all_the_work(
+    spark: SparkSession,
+) -> None:
+    assert spark._jvm is not None
+
+    heap = spark._jvm.java.lang.Runtime.getRuntime().maxMemory()
+
+    # The parallel collector counts one of its two survivor spaces out.
+    assert 1.7 * 2**30 < heap <= 2 * 2**30
 
 
 def test_the_driver_collects_garbage_in_parallel(spark: SparkSession) -> None:

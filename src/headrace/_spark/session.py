@@ -38,6 +38,10 @@ _SETTINGS = {
     # Version 2 gives each state file an id of its own, so a task that was run twice
     # cannot replace the file of the one that was committed.
     f"{_STATE_STORE}.checkpointFormatVersion": "2",
+    # RocksDB takes memory beside the heap, for each store that is open; this is the most
+    # for all of them together.
+    f"{_STATE_STORE}.rocksdb.boundedMemoryUsage": "true",
+    f"{_STATE_STORE}.rocksdb.maxMemoryUsageMB": "512",
     # Frozen into a checkpoint by its first batch. Spark's 200 would be 200 state
     # stores for each operator on a laptop.
     "spark.sql.shuffle.partitions": "4",
@@ -47,6 +51,12 @@ _SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # What a web page would show is kept though there is none, and the plan of a batch
+    # can be a megabyte of text: Spark would hold a thousand of them on the heap.
+    "spark.sql.ui.retainedExecutions": "20",
+    "spark.ui.retainedJobs": "50",
+    "spark.ui.retainedStages": "50",
+    "spark.ui.retainedTasks": "500",
 }
 
 _DELTA = {
@@ -65,9 +75,11 @@ _JVM_END_SECONDS = 30
 
 _MASTER = re.compile(r"local(\[.+\])?|spark://.+|k8s://.+|yarn")
 
-_LOOPBACK = {
+_LOCAL = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
+    # Everything runs in the driver here; Spark's 1g is meant for one that only plans.
+    "spark.driver.memory": "2g",
 }
 
 _CLUSTER = {
@@ -177,7 +189,7 @@ def spark_settings(
     own = operators_jar()
     wanted = [*(["spark-kafka"] if jars is None else []), *groups]
     jars = [*(jars or ()), *(fetch(*wanted) if wanted else ())]
-    settings = _SETTINGS | (_LOOPBACK if _is_local(master) else _CLUSTER)
+    settings = _SETTINGS | (_LOCAL if _is_local(master) else _CLUSTER)
     if "spark-delta" in groups:
         settings |= _DELTA | (_LOCAL_DELTA if _is_local(master) else {})
     settings |= config or {}
