@@ -1,12 +1,14 @@
-"""What an event costs in a window of ten thousand keys, and of a million, in one run.
+"""What an event costs in windows of ten thousand keys, and of a million, in one run.
 
 Each topic holds as many events, spread evenly over its keys and over ten minutes; all
-are counted and summed by card and minute by the operator that keeps late events. With
-more keys than events in a minute, each event makes a window, fires it and clears it.
-What counts is the ratio of the time for an event. Beside it stand the state as Spark
-reports it, and the memory of the Spark process at its peak. The rounds alternate.
+are counted and summed by card, by the operator that keeps late events and by Spark's
+own functions and sink. Windows are as long as it takes for a key to have two events,
+so that every topic makes as many panes and what grows is the state alone; with
+``--window 60`` each event of many keys makes a window of its own, fires it and clears
+it. What counts is the ratio of the time for an event. Beside it stand the state as
+Spark reports it, and the memory of the Spark process at its peak. The rounds alternate.
 
-Run it: ``python bench/growth.py --events 1000000``.
+Run it: ``python bench/growth.py --events 2000000``.
 """
 
 from __future__ import annotations
@@ -25,8 +27,9 @@ from typing import Any
 
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as sql
 
-from headrace import Pipeline, event, kafka, minutes, seconds, sinks, tumbling
+from headrace import Pipeline, event, kafka, seconds, sinks, tumbling
 from headrace._spark import end, session
 from headrace.log import administer, create_topic, writer_settings
 from headrace.runtime.progress import BatchProgress
@@ -38,6 +41,8 @@ PARTITIONS = 4
 MOST_PER_BATCH = 250_000
 BEGAN_AT = datetime(2026, 1, 1, tzinfo=UTC)
 SPAN = timedelta(minutes=10)
+EVENTS_A_PANE = 2
+FIELDS = "card string, number bigint, cents bigint, made_at timestamp"
 # Odd, and no multiple of five: keys come in no order, and all come.
 STRIDE = 2_654_435_761
 
@@ -53,7 +58,7 @@ class Payment:
 
 
 def write_events(bootstrap: str, topic: str, count: int, keys: int) -> None:
-    """Fill a topic with ten minutes of payments."""
+    """Fill a topic with ten minutes of payments, and with what ends them."""
     settings = {"linger.ms": 50, "queue.buffering.max.messages": 500_000}
     producer = Producer({**writer_settings(bootstrap), **settings})
     for number in range(count):
@@ -67,6 +72,13 @@ def write_events(bootstrap: str, topic: str, count: int, keys: int) -> None:
                 break
             except BufferError:
                 producer.poll(0.1)
+    producer.flush()
+    much_later = (BEGAN_AT + 3 * SPAN).isoformat()
+    ending = {"card": "last", "number": count, "cents": 0, "made_at": much_later}
+    for partition in range(PARTITIONS):
+        producer.produce(
+            topic, key="last", value=json.dumps(ending), partition=partition
+        )
     producer.flush()
 
 
@@ -108,14 +120,23 @@ class Seen:
         self.disk = max(self.disk, kept["disk_bytes"])
 
 
-def run(spark: SparkSession, bootstrap: str, topic: str, seen: Seen) -> None:
-    """Read a topic to its end."""
+@dataclass(frozen=True)
+class Trial:
+    """A topic that is counted, and in windows of which length."""
+
+    bootstrap: str
+    topic: str
+    window: timedelta
+
+
+def by_operator(spark: SparkSession, trial: Trial, seen: Seen) -> None:
+    """Count with the operator that keeps late events."""
     name = f"bench-{uuid.uuid4().hex[:8]}"
     made = Pipeline(name)
-    payments = made.read(kafka(topic, Payment), out_of_order=seconds(10))
+    payments = made.read(kafka(trial.topic, Payment), out_of_order=seconds(10))
     counts = payments.window(
         "counts",
-        tumbling(minutes(1)),
+        tumbling(trial.window),
         by="card",
         late="side-output",
         payments="count(*)",
@@ -123,12 +144,12 @@ def run(spark: SparkSession, bootstrap: str, topic: str, seen: Seen) -> None:
     )
     made.write("counts", counts, sinks.kafka(f"{name}-out"))
     made.write("late", counts.late, sinks.kafka(f"{name}-late"))
-    make_missing_topics(administer(bootstrap, None), made)
+    make_missing_topics(administer(trial.bootstrap, None), made)
     memory = Memory(spark)
     memory.forget()
     with tempfile.TemporaryDirectory() as home:
         conditions = Conditions(
-            bootstrap,
+            trial.bootstrap,
             str(Path(home) / "checkpoint"),
             until_caught_up=True,
             most_per_batch=MOST_PER_BATCH,
@@ -140,40 +161,86 @@ def run(spark: SparkSession, bootstrap: str, topic: str, seen: Seen) -> None:
     seen.peak = max(seen.peak, memory.peak())
 
 
+def by_hand(spark: SparkSession, trial: Trial, seen: Seen) -> None:
+    """Count with Spark's own functions and sink."""
+    server = {"kafka.bootstrap.servers": trial.bootstrap}
+    value = sql.from_json(sql.col("value").cast("string"), FIELDS)
+    counted = (
+        spark.readStream.format("kafka")
+        .options(**server, subscribe=trial.topic, startingOffsets="earliest")
+        .option("maxOffsetsPerTrigger", MOST_PER_BATCH)
+        .load()
+        .select(value.alias("value"))
+        .select("value.*")
+        .withWatermark("made_at", "10 seconds")
+        .groupBy(
+            "card", sql.window("made_at", f"{trial.window.total_seconds():g} seconds")
+        )
+        .agg(sql.count("*").alias("payments"), sql.sum("cents").alias("spent"))
+        .select(sql.to_json(sql.struct("*")).alias("value"))
+    )
+    with tempfile.TemporaryDirectory() as home:
+        began = time.monotonic()
+        counted.writeStream.format("kafka").options(
+            **server, topic=f"{trial.topic}-out", checkpointLocation=home
+        ).trigger(availableNow=True).start().awaitTermination()
+        seen.seconds.append(time.monotonic() - began)
+
+
 def measure(stack: Stack, given: argparse.Namespace) -> None:
     """Fill a topic for each number of keys, count them, and compare."""
     bootstrap = stack.address("kafka")
     admin = administer(bootstrap, stack.site().run.cluster_id)
+    trials = {}
     for keys in given.keys:
-        create_topic(admin, f"input-{keys}", partitions=PARTITIONS)
-        write_events(bootstrap, f"input-{keys}", given.events, keys)
+        topic = f"input-{keys}"
+        create_topic(admin, topic, partitions=PARTITIONS)
+        create_topic(admin, f"{topic}-out", partitions=PARTITIONS)
+        write_events(bootstrap, topic, given.events, keys)
+        windows = max(1, given.events // (keys * EVENTS_A_PANE))
+        window = timedelta(seconds=given.window) if given.window else SPAN / windows
+        trials[keys] = Trial(bootstrap, topic, window)
     spark = session("bench", config={"spark.driver.memory": "3g"})
-    seen = {keys: Seen() for keys in given.keys}
-    for number in range(given.rounds):
-        for keys, found in seen.items():
-            run(spark, bootstrap, f"input-{keys}", found)
-            took = found.seconds[-1]
-            print(f"round {number + 1}: {keys:,} keys: {took:.1f} s", flush=True)
+    for way in (by_operator, by_hand):
+        seen = {keys: Seen() for keys in trials}
+        for number in range(given.rounds):
+            for keys, trial in trials.items():
+                way(spark, trial, seen[keys])
+                took = seen[keys].seconds[-1]
+                print(
+                    f"{way.__name__}, round {number + 1}: {keys:,} keys: {took:.1f} s"
+                )
+        tell(way.__name__, seen, given)
+    end(spark)
+
+
+def tell(way: str, seen: dict[int, Seen], given: argparse.Namespace) -> None:
+    """Compare the best round of each number of keys."""
     least = min(seen[given.keys[0]].seconds)
     for keys, found in seen.items():
         best = min(found.seconds)
-        print(
-            f"{keys:,} keys: {best / given.events * 1e6:.1f} us an event, "
-            f"{best / least:.2f} times those of {given.keys[0]:,}; "
-            f"{found.panes // given.rounds:,} panes; at most {found.rows:,} rows of "
-            f"state, {found.memory / 2**20:.0f} MB in memory, "
-            f"{found.disk / 2**20:.0f} MB on disk; {found.peak:,} MB of process memory"
+        told = (
+            f"{way}, {keys:,} keys: {best / given.events * 1e6:.1f} us an event, "
+            f"{best / least:.2f} times those of {given.keys[0]:,}"
         )
-    end(spark)
+        if found.rows:
+            told += (
+                f"; {found.panes // given.rounds:,} panes; at most {found.rows:,} rows "
+                f"of state, {found.memory / 2**20:.0f} MB in memory, "
+                f"{found.disk / 2**20:.0f} MB on disk; {found.peak:,} MB of process "
+                "memory"
+            )
+        print(told, flush=True)
 
 
 def main() -> None:
     """Start a broker and measure."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--events", type=int, default=1_000_000)
+    parser.add_argument("--events", type=int, default=2_000_000)
     parser.add_argument(
         "--keys", type=int, nargs="+", default=[10_000, 100_000, 1_000_000]
     )
+    parser.add_argument("--window", type=int, metavar="SECONDS")
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as home:

@@ -152,3 +152,41 @@ def test_events_that_retention_took_are_named_as_lost() -> None:
     text = "terminated with exception: [KAFKA_DATA_LOSS.X] Some data may have been lost"
 
     assert name_failure(text, "fraud").slug == "data-lost"
+
+
+USERS = "bank.public.users"
+PASSAGE = {
+    "changes": 200,
+    "committed_ms": [9_400, 9_100, 9_000],
+    "logged_ms": [9_500, 9_300, 9_200],
+}
+
+
+def propagated(**more: Any) -> dict[str, Any]:
+    """Give what a batch tells of the way to its sinks."""
+    query = delivering(batch(0, observedMetrics={f"passage.{USERS}#1": PASSAGE | more}))
+    told = query.report() | {"done_at_ms": {"0": {"cache": 10_000, "other": 11_000}}}
+    query.report = lambda: told
+    (progress,) = batches_after(query, -1, readers={USERS: ["cache", "search"]})
+    return progress.propagation
+
+
+def test_a_batch_tells_how_long_changes_took_to_each_sink_that_has_them() -> None:
+    # "search" had the batch before, so it is not known when.
+    assert propagated() == {
+        USERS: {
+            "cache": {
+                "changes": 200,
+                "commit_p50": 600,
+                "commit_p95": 900,
+                "commit_p99": 1000,
+                "log_p50": 500,
+                "log_p95": 700,
+                "log_p99": 800,
+            }
+        }
+    }
+
+
+def test_rows_of_a_snapshot_alone_tell_nothing_of_the_way() -> None:
+    assert propagated(changes=0, committed_ms=None, logged_ms=None) == {}

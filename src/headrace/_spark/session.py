@@ -38,8 +38,8 @@ _SETTINGS = {
     # Version 2 gives each state file an id of its own, so a task that was run twice
     # cannot replace the file of the one that was committed.
     f"{_STATE_STORE}.checkpointFormatVersion": "2",
-    # RocksDB takes memory beside the heap, for each store that is open; this is the most
-    # for all of them together.
+    # RocksDB takes memory beside the heap, for each store that is open; this is the
+    # most for all of them together.
     f"{_STATE_STORE}.rocksdb.boundedMemoryUsage": "true",
     f"{_STATE_STORE}.rocksdb.maxMemoryUsageMB": "512",
     # Frozen into a checkpoint by its first batch. Spark's 200 would be 200 state

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -22,7 +22,10 @@ from headrace.services.addresses import Addresses
 from headrace.settings import load_settings
 
 if TYPE_CHECKING:
+    from headrace.pipeline import Pipeline
     from headrace.runtime.progress import BatchProgress
+    from headrace.runtime.run import Conditions
+    from headrace.runtime.watching import CaptureGuard
 
 
 def run(
@@ -102,12 +105,31 @@ def run(
     groups = artifact_groups(pipeline.outputs)
     spark = session(pipeline.name, master=master, config=config, groups=groups)
     try:
-        delivering = start(pipeline, spark, conditions)
-        talk().print(f'pipeline "{pipeline.name}" runs; Ctrl-C ends it')
-        tell = _json if output is Format.JSON else tell_line
-        follow(delivering, tell, enough, outputs=pipeline.outputs)
+        with _guard(pipeline, conditions) as guard:
+            delivering = start(pipeline, spark, conditions)
+            talk().print(f'pipeline "{pipeline.name}" runs; Ctrl-C ends it')
+            tell = _json if output is Format.JSON else tell_line
+            follow(delivering, tell, enough, outputs=pipeline.outputs, guard=guard)
     finally:
         end(spark)
+
+
+def _guard(pipeline: Pipeline, conditions: Conditions) -> CaptureGuard:
+    """Look after the captures that are read, and say which are not looked after."""
+    from headrace.log import client_settings  # noqa: PLC0415 - loads librdkafka
+    from headrace.runtime.watching import (  # noqa: PLC0415
+        CaptureGuard,
+        captured_databases,
+        find_captures,
+    )
+
+    databases = captured_databases(pipeline.outputs)
+    kafka = client_settings(conditions.bootstrap)
+    servers = cast("Addresses", conditions.servers)
+    captures, others = find_captures(databases, servers, kafka)
+    for name, reason in others.items():
+        talk().print(f'the capture of "{name}" is not looked after: {reason}')
+    return CaptureGuard(captures)
 
 
 def _require_shared(checkpoint: str | None, master: str) -> None:
@@ -141,6 +163,16 @@ def tell_line(progress: BatchProgress) -> None:
         late = sum(counts["late"] for counts in progress.windows.values())
         panes = sum(counts["panes"] for counts in progress.windows.values())
         told += [f"{panes:,} panes", f"{late:,} late"]
+    slowest = max(
+        (
+            (took["commit_p99"], name)
+            for outputs in progress.propagation.values()
+            for name, took in outputs.items()
+        ),
+        default=None,
+    )
+    if slowest:
+        told.append(f"{slowest[0] / 1000:.1f} s from commit to {slowest[1]} (P99)")
     if progress.watermark:
         told.append(f"watermark {progress.watermark}")
     talk().print(f"batch {progress.batch}: {', '.join(told)}", highlight=False)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
+
+from headrace.runtime.propagation import propagation
 
 if TYPE_CHECKING:
     from headrace.delivery import Delivering
@@ -38,6 +40,8 @@ class BatchProgress:
             ``inserted``, ``updated`` and ``deleted``.
         captured: What came of each captured topic: ``records``, and the
             ``tombstones`` among them, which are skipped.
+        propagation: How long the changes of each captured topic took to each output,
+            in milliseconds; see `headrace.runtime.propagation`.
         state: How much each step keeps: rows, the timers that are set for them, and
             the bytes of it in memory and on disk.
     """
@@ -57,11 +61,15 @@ class BatchProgress:
     windows: dict[str, dict[str, int]]
     tables: dict[str, dict[str, int]]
     captured: dict[str, dict[str, int]]
+    propagation: dict[str, dict[str, dict[str, int]]]
     state: dict[str, dict[str, int]]
 
 
 def batches_after(
-    delivering: Delivering, last: int, owners: Sequence[str] = ()
+    delivering: Delivering,
+    last: int,
+    owners: Sequence[str] = (),
+    readers: Mapping[str, Sequence[str]] | None = None,
 ) -> Iterator[BatchProgress]:
     """Give the progress of the batches that ended after a given one.
 
@@ -69,6 +77,7 @@ def batches_after(
         delivering: The running query.
         last: The batch that was told last.
         owners: The steps whose state Spark's operators keep, in their order.
+        readers: The outputs that the changes of each captured topic come to.
     """
     report = delivering.report()
     for raw in delivering.query.recentProgress:
@@ -76,7 +85,9 @@ def batches_after(
         # Spark reports an idle trigger under the number of the batch to come.
         idle = "addBatch" not in told.get("durationMs", {})
         if told["batchId"] > last and not idle:
-            yield _progress(told, report, owners)
+            done_at = report.get("done_at_ms", {}).get(str(told["batchId"]), {})
+            passed = propagation(told, done_at, readers or {})
+            yield replace(_progress(told, report, owners), propagation=passed)
 
 
 def _progress(
@@ -123,6 +134,7 @@ def _progress(
         windows=_metrics(told, "window"),
         tables=_metrics(told, "table"),
         captured=_metrics(told, "captured"),
+        propagation={},
         state=_state(told.get("stateOperators", []), owners),
     )
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pyspark.errors import StreamingQueryException
 
 from headrace.delivery import Delivering, SinkTerms, Terms, deliver
-from headrace.errors import StepError
+from headrace.errors import CaptureError, StepError
 from headrace.plan.clock import Clocks
 from headrace.plan.outgoing import outgoing
 from headrace.plan.states import state_owners
@@ -20,8 +20,10 @@ from headrace.plan.steps import Output, Read
 from headrace.runtime.coding import Encoder, decoded
 from headrace.runtime.failures import name_failure
 from headrace.runtime.progress import BatchProgress, batches_after
+from headrace.runtime.propagation import readers
 from headrace.runtime.reading import kafka_rows
 from headrace.runtime.targets import sink_terms
+from headrace.runtime.watching import CaptureGuard
 from headrace.schema.registry import Registry
 
 if TYPE_CHECKING:
@@ -128,6 +130,7 @@ def follow(
     enough: Event,
     *,
     outputs: Sequence[Output] = (),
+    guard: CaptureGuard | None = None,
 ) -> None:
     """Report each batch until the query ends, or the batch in hand is finished.
 
@@ -136,35 +139,37 @@ def follow(
         tell: Is given each batch's progress, in order.
         enough: Set by anybody, such as a signal's handler, to end the query.
         outputs: What the query writes, to tell whose state is how large.
+        guard: Looks after the captures that are read.
 
     Raises:
         HeadraceError: The named reason why the query could not go on.
+        CaptureError: What is wrong with a capture; the batch in hand was finished.
     """
     last = -1
     ended = False
-    owners = state_owners(outputs)
+    owners, changes_of = state_owners(outputs), readers(outputs)
+
+    def tell_since(last: int) -> int:
+        for progress in batches_after(delivering, last, owners, changes_of):
+            tell(progress)
+            last = progress.batch
+        return last
+
     try:
         while not ended and not enough.is_set():
             ended = delivering.await_end(_LOOK_EVERY)
-            last = _tell_since(delivering, last, tell, owners)
+            last = tell_since(last)
+            if guard is not None:
+                guard.check()
         if not ended:
             _finish_batch(delivering)
+    except CaptureError:
+        _finish_batch(delivering)
+        raise
     except StreamingQueryException as error:
         raise name_failure(str(error), delivering.terms.pipeline) from error
     finally:
-        _tell_since(delivering, last, tell, owners)
-
-
-def _tell_since(
-    delivering: Delivering,
-    last: int,
-    tell: Callable[[BatchProgress], None],
-    owners: Sequence[str],
-) -> int:
-    for progress in batches_after(delivering, last, owners):
-        tell(progress)
-        last = progress.batch
-    return last
+        tell_since(last)
 
 
 def _finish_batch(delivering: Delivering) -> None:

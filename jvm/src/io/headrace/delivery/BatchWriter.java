@@ -77,7 +77,7 @@ final class BatchWriter implements VoidFunction2<Dataset<Row>, Long>, AutoClosea
 
     private List<Delivered> write(Dataset<Row> batch, BatchTerms terms) throws Exception {
         if (jobs.size() == 1 && kafka != null) {
-            return List.of(new Delivered(kafka.places(), kafka.write(batch, terms)));
+            return List.of(Delivered.now(kafka.places(), kafka.write(batch, terms)));
         }
         Dataset<Row> kept = batch.persist(StorageLevel.MEMORY_AND_DISK_SER());
         try {
@@ -93,7 +93,7 @@ final class BatchWriter implements VoidFunction2<Dataset<Row>, Long>, AutoClosea
     private List<Delivered> beside(Dataset<Row> kept, BatchTerms terms) throws Exception {
         List<Callable<Delivered>> writes = new ArrayList<>();
         for (SinkJob job : jobs) {
-            writes.add(() -> new Delivered(job.places(), job.write(kept, terms)));
+            writes.add(() -> Delivered.now(job.places(), job.write(kept, terms)));
         }
         return SideBySide.run(kept.sparkSession().sparkContext(), writes);
     }

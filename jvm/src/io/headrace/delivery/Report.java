@@ -5,8 +5,11 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** What a query has delivered since it was started, and how long its last batch took. */
+/** What a query has delivered since it was started, and when and how long its last batches took. */
 final class Report {
+    /** As many batches as Spark keeps the progress of. */
+    private static final int KEPT = 100;
+
     private final DeliveryOptions options;
     private final long[] rows;
     private final long[] held;
@@ -14,6 +17,9 @@ final class Report {
     private long heldBatches;
     private long lastBatch = -1;
     private Map<String, Double> lastPhases = Map.of();
+
+    /** When each sink had the rows of a batch; without those that had them before. */
+    private final Map<Long, Map<String, Long>> doneAt = new LinkedHashMap<>();
 
     Report(DeliveryOptions options) {
         this.options = options;
@@ -25,7 +31,11 @@ final class Report {
     synchronized long[] add(long batch, List<Delivered> jobs, double driverMs) {
         long[] counts = new long[rows.length];
         Map<String, Double> phases = new LinkedHashMap<>();
+        Map<String, Long> done = new LinkedHashMap<>();
         for (Delivered job : jobs) {
+            if (!job.isHeld()) {
+                job.places().forEach(sink -> done.put(options.sinks().get(sink).name(), job.at()));
+            }
             job.places().forEach(sink -> held[sink] += job.isHeld() ? 1 : 0);
             job.receipts().forEach(receipt -> add(receipt, counts, phases));
         }
@@ -34,6 +44,10 @@ final class Report {
         heldBatches += jobs.stream().allMatch(Delivered::isHeld) ? 1 : 0;
         lastBatch = batch;
         lastPhases = phases;
+        doneAt.put(batch, done);
+        if (doneAt.size() > KEPT) {
+            doneAt.remove(doneAt.keySet().iterator().next());
+        }
         return counts;
     }
 
@@ -63,6 +77,7 @@ final class Report {
         json.set("rows", Json.value(named));
         json.set("held_by_sink", Json.value(heldBy));
         json.set("last_phases_ms", Json.value(lastPhases));
+        json.set("done_at_ms", Json.value(doneAt));
         return json.toString();
     }
 }

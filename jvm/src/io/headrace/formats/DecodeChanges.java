@@ -6,7 +6,10 @@ import static org.apache.spark.sql.functions.col;
 import static org.apache.spark.sql.functions.count;
 import static org.apache.spark.sql.functions.lit;
 import static org.apache.spark.sql.functions.lower;
+import static org.apache.spark.sql.functions.not;
+import static org.apache.spark.sql.functions.percentile_approx;
 import static org.apache.spark.sql.functions.struct;
+import static org.apache.spark.sql.functions.unix_millis;
 import static org.apache.spark.sql.functions.when;
 
 import java.util.ArrayList;
@@ -30,12 +33,15 @@ import org.apache.spark.sql.types.StructType;
 public final class DecodeChanges {
     private static final String CHANGE = "_change";
     private static final String KEY = "_key";
+    private static final int ACCURACY = 1000;
 
     private DecodeChanges() {}
 
     /**
      * Reads the changes that a connector has captured. Tombstones, which follow each deletion for
-     * the sake of compaction, are skipped; the metric {@code captured.NAME} counts them.
+     * the sake of compaction, are skipped; the metric {@code captured.NAME} counts them. The metric
+     * {@code passage.NAME} tells of the changes that no snapshot read when they were committed and
+     * when the log had them: of half of them, of nearly all, and of all but one in a hundred.
      *
      * @param kafkaRows the columns of Spark's Kafka source
      * @param rowSchemaJson the columns of the table as Spark's JSON; not nullable means required
@@ -68,7 +74,19 @@ public final class DecodeChanges {
                         count(when(col("value").isNull(), lit(1))).as("tombstones"))
                 .where(col("value").isNotNull())
                 .withColumn(CHANGE, change)
-                .select(columns.toArray(Column[]::new));
+                .select(columns.toArray(Column[]::new))
+                .observe(
+                        "passage." + name,
+                        count(when(not(col("is_snapshot")), lit(1))).as("changes"),
+                        latest(col("changed_at")).as("committed_ms"),
+                        latest(col("_origin").getField("timestamp")).as("logged_ms"));
+    }
+
+    /** The moments that a half, 95 and 99 in a hundred of the changes do not lie before. */
+    private static Column latest(Column time) {
+        Column counted = when(not(col("is_snapshot")), unix_millis(time));
+        Column shares = array(lit(0.5), lit(0.05), lit(0.01));
+        return percentile_approx(counted, shares, lit(ACCURACY));
     }
 
     /**

@@ -10,6 +10,7 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.catalyst.expressions.XXH64;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -17,6 +18,7 @@ import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.MetadataBuilder;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.Platform;
 
 /**
  * Turns rows into bytes and back, for operators that pass rows on as they came.
@@ -30,6 +32,8 @@ public final class Parcel implements Serializable {
 
     /** Where Spark notes, in a column's metadata, that the column is the event time. */
     private static final String WATERMARK = "spark.watermarkDelayMs";
+
+    private static final long HASH_SEED = 42;
 
     private final StructType schema;
     private transient UnsafeProjection projection;
@@ -88,6 +92,37 @@ public final class Parcel implements Serializable {
     /** Gives the row of some bytes, or null where there are none. */
     public UnsafeRow unpackIfAny(byte[] bytes) {
         return bytes == null ? null : unpack(bytes);
+    }
+
+    /**
+     * Gives the bytes of a row that is a key: its hash, then the row.
+     *
+     * <p>Spark sorts rows to group them, by the first eight bytes of the key as long as those differ.
+     * A row begins with what of it is null, which is alike in all.
+     */
+    public byte[] packKey(InternalRow row) {
+        if (projection == null) {
+            projection = UnsafeProjection.create(schema);
+        }
+        UnsafeRow packed = projection.apply(row);
+        int length = packed.getSizeInBytes();
+        byte[] key = new byte[Long.BYTES + length];
+        long hash =
+                XXH64.hashUnsafeBytes(
+                        packed.getBaseObject(), packed.getBaseOffset(), length, HASH_SEED);
+        Platform.putLong(key, Platform.BYTE_ARRAY_OFFSET, hash);
+        packed.writeToMemory(key, Platform.BYTE_ARRAY_OFFSET + Long.BYTES);
+        return key;
+    }
+
+    /** Gives the row of a key's bytes, or null where there are none. */
+    public UnsafeRow unpackKeyIfAny(byte[] key) {
+        if (key == null) {
+            return null;
+        }
+        UnsafeRow row = new UnsafeRow(schema.length());
+        row.pointTo(key, Platform.BYTE_ARRAY_OFFSET + Long.BYTES, key.length - Long.BYTES);
+        return row;
     }
 
     @Override

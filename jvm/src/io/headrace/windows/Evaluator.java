@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.BindReferences;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.JoinedRow;
 import org.apache.spark.sql.catalyst.expressions.MutableProjection;
+import org.apache.spark.sql.catalyst.expressions.MutableValue;
 import org.apache.spark.sql.catalyst.expressions.Predicate$;
 import org.apache.spark.sql.catalyst.expressions.SpecificInternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
@@ -41,7 +42,7 @@ public final class Evaluator {
     private final List<Coded> plain = new ArrayList<>();
     private final List<TypedImperativeAggregate<Object>> typed = new ArrayList<>();
 
-    private final Seq<DataType> bufferTypes;
+    private final MutableValue[] empty;
     private final JoinedRow joined = new JoinedRow();
     private final UnsafeRow stored;
     private final InternalRow values;
@@ -67,7 +68,7 @@ public final class Evaluator {
             }
             resultAttributes.add(call.resultAttribute());
         }
-        bufferTypes = ScalaLists.seq(types(layout.fields));
+        empty = new SpecificInternalRow(ScalaLists.seq(types(layout.fields))).values();
         stored = new UnsafeRow(layout.fields.size());
         values = new SpecificInternalRow(ScalaLists.seq(types(resultAttributes)));
 
@@ -208,8 +209,13 @@ public final class Evaluator {
         }
     }
 
+    /** Makes an empty row; asking Spark for the kind of each field takes longer than copying them. */
     private InternalRow row() {
-        return new SpecificInternalRow(bufferTypes);
+        MutableValue[] fields = new MutableValue[empty.length];
+        for (int i = 0; i < fields.length; i++) {
+            fields[i] = empty[i].copy();
+        }
+        return new SpecificInternalRow(fields);
     }
 
     @SuppressWarnings("unchecked")

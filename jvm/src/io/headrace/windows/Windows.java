@@ -135,7 +135,7 @@ public final class Windows {
         if (terms.time() != null && !terms.kind().equals("counted")) {
             belongs = belongs.and(rows.col(Parcel.quoted(terms.time())).isNotNull());
         }
-        Column key = Call.of(by, "pack", DataTypes.BinaryType, struct(by(rows, terms)));
+        Column key = Call.of(by, "packKey", DataTypes.BinaryType, struct(by(rows, terms)));
         Dataset<Row> grouped =
                 rows.select(
                                 parcel.packed(rows).as(ROW),
@@ -169,7 +169,7 @@ public final class Windows {
         return given.withColumns(
                 Map.of(
                         ROW, taken(parcel, ROW),
-                        "_by", taken(by, "_by"),
+                        "_by", Call.of(by, "unpackKeyIfAny", by.schema(), col("_by")),
                         "_result", taken(new Parcel(aggregation.result()), "_result")));
     }
 
