@@ -1,8 +1,11 @@
 # The whole set-up happens inside `make demo` and `make test`.
+SHELL := bash
 PYTHON ?= python3
 SECONDS ?=
 BIN := .venv/bin
 OPERATORS := src/headrace/_spark/operators.jar
+# Each has its own servers and its own Spark; much of their time is waiting for those.
+PARTS := tests/faults tests/spark tests/system tests/unit tests/house
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -11,7 +14,7 @@ demo: ready ## run the log live; SECONDS=20 ends it by itself
 	$(BIN)/python examples/the_log $(if $(SECONDS),--seconds $(SECONDS))
 
 test: ready lint ## run every test but the long ones
-	$(BIN)/pytest
+	@$(MAKE) --no-print-directory --keep-going --jobs=2 $(PARTS)
 
 ready: .venv/ready $(OPERATORS) ## make the environment and the Java operators
 
@@ -23,15 +26,6 @@ lint: .venv/ready ## check style and types
 format: .venv/ready ## format the Python code
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
-
-unit: ready ## run the tests that need no server and no JVM
-	$(BIN)/pytest tests/unit tests/house
-
-spark: ready ## run the tests on a Spark session
-	$(BIN)/pytest tests/spark
-
-system: ready ## run the tests on the real servers
-	$(BIN)/pytest tests/system
 
 chaos: ready ## kill drivers and brokers at length; SEED=n replays a run
 	$(BIN)/pytest -m long
@@ -57,6 +51,9 @@ lock: .venv/ready ## resolve the Python and artifact locks anew
 clean: ## remove the environment and everything built
 	rm -rf .venv dist build $(OPERATORS) .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
+$(PARTS): ready
+	@set -o pipefail; PYTHONUNBUFFERED=1 $(BIN)/pytest $@ | awk '{ print; fflush() }'
+
 .venv/ready: requirements.lock pyproject.toml scripts/ready.sh
 	@PYTHON="$(PYTHON)" sh scripts/ready.sh
 	@touch $@
@@ -64,4 +61,4 @@ clean: ## remove the environment and everything built
 $(OPERATORS): $(shell find jvm -name "*.java") jvm/hatch_build.py requirements.lock | .venv/ready
 	$(BIN)/python jvm/hatch_build.py
 
-.PHONY: help demo test ready lint format unit spark system chaos soak bench wheel lock clean
+.PHONY: help demo test ready lint format chaos soak bench wheel lock clean

@@ -26,6 +26,7 @@ final class BatchWriter implements VoidFunction2<Dataset<Row>, Long>, AutoClosea
 
     private transient Checkpoint checkpoint;
     private transient String lineage;
+    private transient QueryEnd end;
     private transient boolean isClosed;
 
     BatchWriter(DeliveryOptions options, Report report) {
@@ -72,7 +73,7 @@ final class BatchWriter implements VoidFunction2<Dataset<Row>, Long>, AutoClosea
                 new Checkpoint(
                         options.checkpoint(), spark.sparkContext().hadoopConfiguration());
         lineage = checkpoint.lineage();
-        QueryEnd.watch(lineage, this);
+        end = QueryEnd.watch(lineage, this);
     }
 
     private List<Delivered> write(Dataset<Row> batch, BatchTerms terms) throws Exception {
@@ -105,6 +106,9 @@ final class BatchWriter implements VoidFunction2<Dataset<Row>, Long>, AutoClosea
         // query has begun and uses clients of the same names.
         if (!isClosed) {
             isClosed = true;
+            if (end != null) {
+                end.forget();
+            }
             jobs.forEach(SinkJob::close);
         }
     }

@@ -3,6 +3,7 @@ package io.headrace.delivery;
 import java.util.UUID;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.streaming.StreamingQueryListener;
+import scala.Option;
 
 /** Closes the clients of a query when it has ended. */
 final class QueryEnd extends StreamingQueryListener {
@@ -16,10 +17,20 @@ final class QueryEnd extends StreamingQueryListener {
         this.writer = writer;
     }
 
-    static void watch(String lineage, BatchWriter writer) {
+    static QueryEnd watch(String lineage, BatchWriter writer) {
         // The session of a batch is a clone, whose listeners hear nothing.
         SparkSession spark = SparkSession.getDefaultSession().get();
-        spark.streams().addListener(new QueryEnd(lineage, writer));
+        QueryEnd end = new QueryEnd(lineage, writer);
+        spark.streams().addListener(end);
+        return end;
+    }
+
+    /** Hears no more; the session would keep the writer, and all that it holds, for good. */
+    void forget() {
+        Option<SparkSession> spark = SparkSession.getDefaultSession();
+        if (spark.isDefined()) {
+            spark.get().streams().removeListener(this);
+        }
     }
 
     @Override
@@ -35,7 +46,7 @@ final class QueryEnd extends StreamingQueryListener {
     @Override
     public void onQueryTerminated(QueryTerminatedEvent event) {
         if (isOurs(event.id())) {
-            SparkSession.getDefaultSession().get().streams().removeListener(this);
+            forget();
             writer.close();
         }
     }
