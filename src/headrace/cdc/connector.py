@@ -121,6 +121,8 @@ def binlog_settings(
         f"{shapes}.kafka.bootstrap.servers": capture.bootstrap,
         f"{shapes}.kafka.topic": capture.shapes,
         f"{shapes}.store.only.captured.tables.ddl": "true",
+        # After so long at the most a server that has come back is read again.
+        "connect.keep.alive.interval.ms": "5000",
         "include.schema.changes": "false",
         "inconsistent.schema.handling.mode": "fail",
         # Years of two digits are the server's to read, and it has done so.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from headrace.cdc.my_catalogue import (
     GLOBAL_RIGHTS,
@@ -128,7 +129,8 @@ def ensure_user(
         CaptureError: [capture-name-taken] a user of that name may do more than a
             capture needs, so it is somebody else's.
     """
-    hosts = hosts_of(session, user)
+    with _permitted(user):
+        hosts = hosts_of(session, user)
     if hosts and not (hosts == ["%"] and _is_modest(session, user, tables)):
         raise name_taken("user", user, "--role and --password-file use it as it is.")
     verb = "alter" if hosts else "create"
@@ -138,7 +140,8 @@ def ensure_user(
     else:
         # MySQL keeps its own digest, and writes that to its log.
         secret, value = "identified by %s", password
-    session.rows(f"{verb} user %s@'%%' {secret}", user, value)
+    with _permitted(user):
+        session.rows(f"{verb} user %s@'%%' {secret}", user, value)
 
 
 def _is_modest(session: Session, user: str, tables: Sequence[str]) -> bool:
@@ -166,31 +169,37 @@ def grant(session: Session, user: str, tables: Sequence[str]) -> None:
     Raises:
         CaptureError: [capture-permission-denied] we may not grant that.
     """
-    import pymysql  # noqa: PLC0415 - only work on captures needs it
-
     if not missing_rights(session, user, tables):
         return
-    try:
+    with _permitted(user):
         for host in hosts_of(session, user):
             account = (user, host)
             rights = ", ".join(GLOBAL_RIGHTS)
             session.rows(f"grant {rights} on *.* to %s@%s", *account)
             for table in tables:
                 session.rows(f"grant select on {quoted(table)} to %s@%s", *account)
-    except pymysql.MySQLError as error:
-        raise CaptureError(
-            "capture-permission-denied",
-            f'user "{user}" cannot be given what a capture needs',
-            detail=str(error.args[-1]),
-            hint="let somebody who may grant it, or name their address.",
-        ) from error
     lacking = missing_rights(session, user, tables)
     if lacking:
-        raise CaptureError(
-            "capture-permission-denied",
-            f'user "{user}" cannot be given what a capture needs',
-            detail="\n".join(f"{right}." for right in lacking),
-        )
+        raise _not_permitted(user, "\n".join(f"{right}." for right in lacking))
+
+
+@contextmanager
+def _permitted(user: str) -> Iterator[None]:
+    import pymysql  # noqa: PLC0415 - only work on captures needs it
+
+    try:
+        yield
+    except pymysql.MySQLError as error:
+        raise _not_permitted(user, str(error.args[-1])) from error
+
+
+def _not_permitted(user: str, detail: str) -> CaptureError:
+    return CaptureError(
+        "capture-permission-denied",
+        f'user "{user}" cannot be given what a capture needs',
+        detail=detail,
+        hint="let somebody grant it who may, or give their address.",
+    )
 
 
 def drop_user(session: Session, user: str) -> bool:

@@ -103,8 +103,8 @@ class MySystem:
         file, place = str(offset["file"]), int(offset["pos"])
         if file not in logs:
             return Standing(f"{file} of the binary log is missing", reading=reading)
-        later = [name for name in logs if name > file]
-        behind = logs[file] - place + sum(logs[name] for name in later)
+        sizes = [*logs.values()][[*logs].index(file) :]
+        behind = sum(sizes) - place
         return Standing(
             place=f"the binary log {state}",
             position=f"{file}:{place}",

@@ -39,6 +39,7 @@ _FIXED = {
     "include.schema.changes": "there is no topic for them",
     "inconsistent.schema.handling.mode": "changes would be dropped",
     "event.deserialization.failure.handling.mode": "changes would be dropped",
+    "connect.keep.alive": "a server that has come back would not be read",
     "enable.time.adjuster": "decoding relies on it",
     "gtid.source.includes": "changes would be dropped",
     "gtid.source.excludes": "changes would be dropped",
