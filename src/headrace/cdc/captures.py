@@ -80,7 +80,8 @@ def _extend(cluster: ConnectCluster, capture: Capture, wish: Wish, tell: Tell) -
     check(capture)
     filling = Filling(cluster, capture, tell)
     new = tuple(table for table in wish.tables if table not in notes.tables)
-    if new and not system_of(capture).adds_beside:
+    beside = system_of(capture).adds_beside
+    if not beside and (new or _unread(capture, notes.tables, config)):
         _read_all(cluster, filling, capture, wish, tell)
         return
     if new:

@@ -20,6 +20,9 @@ GLOBAL_RIGHTS = ("RELOAD", "REPLICATION SLAVE", "REPLICATION CLIENT")
 
 _SECONDS = 10
 
+# Errors by which a server says that an account may not do something.
+_DENIALS = {1044, 1142, 1143, 1227, 1370, 1410}
+
 # MariaDB calls the third right otherwise.
 _SAME_RIGHTS = {"BINLOG MONITOR": "REPLICATION CLIENT"}
 
@@ -120,7 +123,8 @@ def connected(url: str, name: str) -> Iterator[Session]:
         name: The database's name in messages.
 
     Raises:
-        CaptureError: [database-unreachable] it does not let us in.
+        CaptureError: [database-unreachable] it does not let us in, or ends what was
+            begun; [capture-permission-denied] it does not let us do something.
     """
     import pymysql  # noqa: PLC0415 - only work on captures needs it
 
@@ -143,15 +147,29 @@ def connected(url: str, name: str) -> Iterator[Session]:
             **{option: value for option, value in given.items() if value},
         )
     except (pymysql.MySQLError, OSError) as error:
-        raise CaptureError(
-            "database-unreachable",
-            f'database "{name}" does not let us in',
-            detail=str(error.args[-1] if error.args else error),
-            hint="`headrace status` shows what runs; the address names the file with "
-            "the password: ?read_default_file=/home/ann/.my.cnf.",
-        ) from error
+        raise _unreachable(name, error) from error
     with connection:
-        yield Session(connection)
+        try:
+            yield Session(connection)
+        except pymysql.MySQLError as error:
+            if error.args[0] not in _DENIALS:
+                raise _unreachable(name, error) from error
+            raise CaptureError(
+                "capture-permission-denied",
+                f'the server of "{name}" does not let us do what a capture needs',
+                detail=str(error.args[-1]),
+                hint="give the address of somebody who may see the log and the users.",
+            ) from error
+
+
+def _unreachable(name: str, error: Exception) -> CaptureError:
+    return CaptureError(
+        "database-unreachable",
+        f'database "{name}" does not let us in',
+        detail=str(error.args[-1] if error.args else error),
+        hint="`headrace status` shows what runs; the address names the file with "
+        "the password: ?read_default_file=/home/ann/.my.cnf.",
+    )
 
 
 def server_of(url: str) -> tuple[str, int]:
@@ -222,8 +240,8 @@ def rights_of(session: Session, user: str) -> dict[str, set[str]]:
     for table, place in places.items():
         rows = session.rows(
             f"select {place}, privilege_type from information_schema.{table} "  # noqa: S608
-            "where grantee like %s",
-            f"'{user}'@%",
+            "where substring_index(grantee, '@', 1) = %s",
+            f"'{user}'",
         )
         for where, right in rows:
             found.setdefault(where, set()).add(_SAME_RIGHTS.get(right, right))

@@ -44,13 +44,11 @@ class MyWatch:
         """Say what is wrong, the worst first.
 
         Args:
-            offset: Asks for the position that the connector has committed. It is
-                asked first: files that are deleted after it does not need.
+            offset: Asks for the position that the connector has committed.
         """
-        committed = offset() or {}
         return [
             *self._log(),
-            *self._place(committed),
+            *self._place(offset),
             *self._tables(),
             *self._rights(),
         ]
@@ -66,10 +64,11 @@ class MyWatch:
                 "of databases; then " + AGAIN.format(self._database),
             )
 
-    def _place(self, committed: Mapping[str, Any]) -> Iterator[CaptureError]:
-        file, place = committed.get("file"), int(committed.get("pos") or 0)
-        logs = logs_of(self._session) if self._is_logging() else {}
-        reason = why_lost(logs, self._notes.identity.get("log"), file, place)
+    def _place(self, offset: Offset) -> Iterator[CaptureError]:
+        reason = self._why_lost(offset() or {})
+        if reason is not None:
+            # The connector may have gone on, and the server deleted what it had read.
+            reason = self._why_lost(offset() or {})
         if reason is not None:
             yield CaptureError(
                 "capture-binlog-lost",
@@ -79,8 +78,11 @@ class MyWatch:
                 hint=AGAIN.format(self._database),
             )
 
-    def _is_logging(self) -> bool:
-        return bool(self._session.one("select @@log_bin"))
+    def _why_lost(self, committed: Mapping[str, Any]) -> str | None:
+        file, place = committed.get("file"), int(committed.get("pos") or 0)
+        is_logging = bool(self._session.one("select @@log_bin"))
+        logs = logs_of(self._session) if is_logging else {}
+        return why_lost(logs, self._notes.identity.get("log"), file, place)
 
     def _tables(self) -> Iterator[CaptureError]:
         there = tables_of(self._session, self._notes.tables)
