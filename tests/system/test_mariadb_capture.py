@@ -266,7 +266,11 @@ def test_a_connector_that_stumbles_is_named_and_mended(shop: Shop) -> None:
 
 @pytest.mark.parametrize(
     ("setting", "value", "usual"),
-    [("binlog_format", "mixed", "row"), ("binlog_row_image", "minimal", "full")],
+    [
+        ("binlog_format", "mixed", "row"),
+        ("binlog_row_image", "minimal", "full"),
+        ("log_bin_compress", "on", "off"),
+    ],
 )
 def test_a_server_whose_log_lacks_something_is_refused(
     shop: Shop, setting: str, value: str, usual: str

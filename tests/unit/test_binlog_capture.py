@@ -9,9 +9,10 @@ import pytest
 
 from headrace import CaptureError, cdc
 from headrace.cdc.connector import binlog_settings, postgres_settings
-from headrace.cdc.my_catalogue import LogFacts, MyColumn, server_of
+from headrace.cdc.my_catalogue import LogFacts, MyColumn
 from headrace.cdc.my_describing import column_hint
 from headrace.cdc.my_preparing import why_unsupported
+from headrace.cdc.my_session import server_of
 from headrace.cdc.my_system import MySystem
 from headrace.cdc.my_watching import why_lost
 from headrace.cdc.notes import Notes
@@ -30,7 +31,7 @@ KAFKA = {"bootstrap.servers": "127.0.0.1:9092"}
 ERP = Capture("erp", "mariadb://ann@db/", "http://127.0.0.1:8083", KAFKA)
 WISH = Wish(("shop.orders",))
 LOGIN = Login("headrace_erp", "${directory:/run:password}", "secret")
-WHOLE = LogFacts("11.4.5-MariaDB-log", True, "ROW", "FULL", frozenset(), frozenset())
+WHOLE = LogFacts("11.4.5-MariaDB-log", True, "ROW", "FULL")
 
 
 @pytest.mark.parametrize(
@@ -69,6 +70,7 @@ def test_an_address_names_host_and_port() -> None:
         (replace(WHOLE, log_bin=False), "no binary log"),
         (replace(WHOLE, form="STATEMENT"), "binlog_format = statement"),
         (replace(WHOLE, row_image="NOBLOB"), "binlog_row_image = noblob"),
+        (replace(WHOLE, shortened="log_bin_compress = on"), "log_bin_compress = on"),
         (replace(WHOLE, left_out=frozenset({"shop"})), "leaves out shop.orders"),
         (replace(WHOLE, left_out=frozenset({"other"})), None),
         (replace(WHOLE, kept_alone=frozenset({"other"})), "leaves out shop.orders"),

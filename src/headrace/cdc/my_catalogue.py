@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, unquote, urlsplit
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from headrace.errors import CaptureError
+from headrace.cdc.my_session import Session
 
-if TYPE_CHECKING:
-    from pymysql.connections import Connection
-
-PORT = 3306
 GLOBAL_RIGHTS = ("RELOAD", "REPLICATION SLAVE", "REPLICATION CLIENT")
 """What a connector needs of a server: to lock for a moment, and to read its log."""
-
-_SECONDS = 10
-
-# Errors by which a server says that an account may not do something.
-_DENIALS = {1044, 1142, 1143, 1227, 1370, 1410}
 
 # MariaDB calls the third right otherwise.
 _SAME_RIGHTS = {"BINLOG MONITOR": "REPLICATION CLIENT"}
@@ -46,14 +34,26 @@ where concat(table_schema, '.', table_name) = %s order by ordinal_position
 
 @dataclass(frozen=True)
 class LogFacts:
-    """A server and how it writes its binary log."""
+    """A server and how it writes its binary log.
+
+    Args:
+        version: The server's version, as it gives it.
+        log_bin: Whether it writes a log.
+        form: The log's format, such as ``ROW``.
+        row_image: How much of a row it holds, such as ``FULL``.
+        left_out: Databases that it leaves out.
+        kept_alone: Databases beside which it leaves out all; none if that is empty.
+        shortened: A setting by which rows are written in a form that the connector
+            passes over without a word; None if there is none.
+    """
 
     version: str
     log_bin: bool
     form: str
     row_image: str
-    left_out: frozenset[str]
-    kept_alone: frozenset[str]
+    left_out: frozenset[str] = frozenset()
+    kept_alone: frozenset[str] = frozenset()
+    shortened: str | None = None
 
     @property
     def is_mariadb(self) -> bool:
@@ -95,107 +95,33 @@ class MyColumn:
     scale: int | None
 
 
-@dataclass(frozen=True)
-class Session:
-    """A connection to a server that commits each statement by itself."""
-
-    connection: Connection[Any]
-
-    def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Run a statement, and give its rows."""
-        with self.connection.cursor() as cursor:
-            cursor.execute(sql, values or None)
-            return list(cursor.fetchall())
-
-    def one(self, sql: str, *values: Any) -> Any:
-        """Run a statement, and give its first value; None if there is none."""
-        found = self.rows(sql, *values)
-        return found[0][0] if found else None
-
-
-@contextmanager
-def connected(url: str, name: str) -> Iterator[Session]:
-    """Open a server.
-
-    Args:
-        url: Such as ``mariadb://ann@db.example.org/?read_default_file=/home/ann/.my.cnf``,
-            where the file holds the password as MariaDB's own clients read it.
-        name: The database's name in messages.
-
-    Raises:
-        CaptureError: [database-unreachable] it does not let us in, or ends what was
-            begun; [capture-permission-denied] it does not let us do something.
-    """
-    import pymysql  # noqa: PLC0415 - only work on captures needs it
-
-    host, port = server_of(url)
-    parts = urlsplit(url)
-    options = parse_qs(parts.query)
-    given: dict[str, Any] = {
-        "user": unquote(parts.username or ""),
-        "password": unquote(parts.password or ""),
-        "database": unquote(parts.path.lstrip("/")),
-        "read_default_file": options.get("read_default_file", [""])[-1],
-    }
-    try:
-        connection = pymysql.connect(
-            host=host,
-            port=port,
-            charset="utf8mb4",
-            autocommit=True,
-            connect_timeout=_SECONDS,
-            **{option: value for option, value in given.items() if value},
-        )
-    except (pymysql.MySQLError, OSError) as error:
-        raise _unreachable(name, error) from error
-    with connection:
-        try:
-            yield Session(connection)
-        except pymysql.MySQLError as error:
-            if error.args[0] not in _DENIALS:
-                raise _unreachable(name, error) from error
-            raise CaptureError(
-                "capture-permission-denied",
-                f'the server of "{name}" does not let us do what a capture needs',
-                detail=str(error.args[-1]),
-                hint="give the address of somebody who may see the log and the users.",
-            ) from error
-
-
-def _unreachable(name: str, error: Exception) -> CaptureError:
-    return CaptureError(
-        "database-unreachable",
-        f'database "{name}" does not let us in',
-        detail=str(error.args[-1] if error.args else error),
-        hint="`headrace status` shows what runs; the address names the file with "
-        "the password: ?read_default_file=/home/ann/.my.cnf.",
-    )
-
-
-def server_of(url: str) -> tuple[str, int]:
-    """Give the host and the port of an address.
-
-    Example:
-        >>> server_of("mariadb://ann@db.example.org/")
-        ('db.example.org', 3306)
-    """
-    parts = urlsplit(url)
-    return parts.hostname or "127.0.0.1", parts.port or PORT
-
-
 def log_facts(session: Session) -> LogFacts:
     """Say how a server writes its log."""
     version, log_bin, form, image = session.rows(
         "select @@version, @@log_bin, @@global.binlog_format, @@global.binlog_row_image"
     )[0]
+    facts = LogFacts(version, bool(log_bin), form, image)
     if not log_bin:
-        return LogFacts(version, False, form, image, frozenset(), frozenset())
-    facts = LogFacts(version, True, form, image, frozenset(), frozenset())
+        return facts
     shown = "master status"
     if not facts.is_mariadb and facts.number >= (8, 4):
         shown = "binary log status"
     _, _, alone, out, *_ = session.rows(f"show {shown}")[0]
-    return LogFacts(version, True, form, image, _names(out), _names(alone))
+    return replace(
+        facts,
+        left_out=_names(out),
+        kept_alone=_names(alone),
+        shortened=_shortened(session),
+    )
+
+
+def _shortened(session: Session) -> str | None:
+    rows = session.rows(
+        "show global variables where variable_name in "
+        "('log_bin_compress', 'binlog_row_value_options')"
+    )
+    found = [f"{name} = {value.lower()}" for name, value in rows]
+    return next((f for f in found if not f.endswith((" = ", " = off"))), None)
 
 
 def logs_of(session: Session) -> dict[str, int]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from headrace.cdc.classes import Column, class_text
-from headrace.cdc.my_catalogue import MyColumn, Session, columns_of, tables_of
+from headrace.cdc.my_catalogue import MyColumn, columns_of, tables_of
+from headrace.cdc.my_session import Session
 from headrace.errors import CaptureError
 
 # What a change carries, as a type hint.

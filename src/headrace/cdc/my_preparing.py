@@ -10,7 +10,6 @@ from headrace.cdc.my_catalogue import (
     GLOBAL_RIGHTS,
     LogFacts,
     MyTable,
-    Session,
     columns_of,
     hosts_of,
     log_facts,
@@ -18,6 +17,7 @@ from headrace.cdc.my_catalogue import (
     rights_of,
     tables_of,
 )
+from headrace.cdc.my_session import Session
 from headrace.cdc.preparing import name_taken, no_key, no_table
 from headrace.errors import CaptureError
 
@@ -44,7 +44,7 @@ def require_log(session: Session, tables: Sequence[str]) -> LogFacts:
             "the server cannot have its changes captured",
             detail=f"{problem}.",
             hint="MariaDB 10.5 or MySQL 8.0 or later with log_bin, binlog_format = "
-            "row, binlog_row_image = full, and no filter of databases.",
+            "row, binlog_row_image = full, no compression and no filter of databases.",
         )
     return facts
 
@@ -53,8 +53,7 @@ def why_unsupported(facts: LogFacts, tables: Sequence[str]) -> str | None:
     """Say why changes would be missing from a server's log, if they would.
 
     Example:
-        >>> nothing = frozenset()
-        >>> facts = LogFacts("11.4.5-MariaDB", True, "MIXED", "FULL", nothing, nothing)
+        >>> facts = LogFacts("11.4.5-MariaDB", True, "MIXED", "FULL")
         >>> why_unsupported(facts, ["shop.orders"])
         'it has binlog_format = mixed'
     """
@@ -66,6 +65,8 @@ def why_unsupported(facts: LogFacts, tables: Sequence[str]) -> str | None:
         return f"it has binlog_format = {facts.form.lower()}"
     if facts.row_image.lower() != "full":
         return f"it has binlog_row_image = {facts.row_image.lower()}"
+    if facts.shortened is not None:
+        return f"it has {facts.shortened}, which the connector passes over"
     lacking = [table for table in tables if facts.lacks(table)]
     return f"its log leaves out {', '.join(lacking)}" if lacking else None
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headrace.cdc.connector import binlog_settings
-from headrace.cdc.my_catalogue import Session, connected, log_facts, logs_of, server_of
+from headrace.cdc.my_catalogue import log_facts, logs_of
 from headrace.cdc.my_describing import describe_table
 from headrace.cdc.my_preparing import (
     drop_user,
@@ -14,6 +14,7 @@ from headrace.cdc.my_preparing import (
     grant,
     require_capturable,
 )
+from headrace.cdc.my_session import Session, connected, server_of
 from headrace.cdc.my_watching import MyWatch
 from headrace.cdc.notes import Notes
 from headrace.cdc.place import Capture

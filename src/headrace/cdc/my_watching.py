@@ -6,14 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from headrace.cdc.my_catalogue import (
-    Session,
-    log_facts,
-    logs_of,
-    missing_rights,
-    tables_of,
-)
+from headrace.cdc.my_catalogue import log_facts, logs_of, missing_rights, tables_of
 from headrace.cdc.my_preparing import why_unsupported
+from headrace.cdc.my_session import Session
 from headrace.cdc.notes import Notes
 from headrace.cdc.preparing import AGAIN, rights_lost, table_gone
 from headrace.cdc.systems import Offset
@@ -60,8 +55,8 @@ class MyWatch:
                 "capture-unsupported",
                 f'the server of "{self._database}" no longer logs every change',
                 detail=f"{reason}; changes may be missing from the log.",
-                hint="set binlog_format = row, binlog_row_image = full and no filter "
-                "of databases; then " + AGAIN.format(self._database),
+                hint="set binlog_format = row, binlog_row_image = full, no compression "
+                "and no filter of databases; then " + AGAIN.format(self._database),
             )
 
     def _place(self, offset: Offset) -> Iterator[CaptureError]:
