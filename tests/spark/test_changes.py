@@ -149,6 +149,19 @@ def test_mysql_folds_file_and_place_into_one_number(spark: SparkSession) -> None
     assert numbers[0][0] == 9 << 40 | 2**33
 
 
+def test_changes_of_one_place_are_ordered_by_the_log(spark: SparkSession) -> None:
+    """As MariaDB tells a transaction: each statement numbers its rows anew."""
+    source = {"connector": "mariadb", "file": "bin.000001", "pos": 5778, "row": 0}
+    source |= {"ts_ms": 1, "snapshot": None, "gtid": "0-1-16"}
+
+    found = read(spark, *(envelope(source=source) for _ in range(3)))
+
+    places = [(c["position"], c["_major"], c["_minor"]) for c in found]
+    assert places == sorted(set(places))
+    assert {change["position"] for change in found} == {1 << 40 | 5778}
+    assert {change["transaction"] for change in found} == {"0-1-16"}
+
+
 def test_a_source_without_a_position_has_none(spark: SparkSession) -> None:
     (change,) = read(spark, envelope(source={"ts_ms": 1, "snapshot": "last"}))
 

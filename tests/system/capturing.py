@@ -17,7 +17,7 @@ from waiting import wait_until
 from headrace.cdc import captures
 from headrace.cdc.connect import ConnectCluster
 from headrace.cdc.place import Capture
-from headrace.cdc.topics import records_of
+from headrace.cdc.topics import LogRecord, records_of
 from headrace.cdc.watching import problems
 from headrace.cdc.wishes import Login, Wish
 from headrace.log import client_settings
@@ -26,15 +26,13 @@ from headrace.services import Stack
 USERS = "public.users"
 
 
-class Bank:
-    """A database whose tables have an integer `id` and a text `v`."""
+class Captured:
+    """A database that is captured; its tables have an integer `id` and a text `v`."""
 
-    def __init__(self, stack: Stack, name: str) -> None:
-        self.stack, self.name = stack, name
-        url = urlunsplit(urlsplit(stack.address("postgres"))._replace(path=f"/{name}"))
+    def __init__(self, stack: Stack, name: str, url: str, table: str) -> None:
+        self.stack, self.name, self.table = stack, name, table
         kafka = client_settings(stack.address("kafka"))
         self.capture = Capture(name, url, stack.address("connect"), kafka)
-        self.db = psycopg.connect(url, autocommit=True)
 
     @property
     def cluster(self) -> ConnectCluster:
@@ -42,17 +40,10 @@ class Bank:
 
     def run(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """Run a statement, and give its rows if it has some."""
-        done = self.db.execute(sql, values or None)
-        return done.fetchall() if done.description else []
+        raise NotImplementedError
 
     def one(self, sql: str, *values: Any) -> Any:
         return self.run(sql, *values)[0][0]
-
-    def make(self, table: str = USERS, rows: int = 3) -> None:
-        """Make a table with some rows."""
-        self.run(f"create table {table} (id int primary key, v text)")
-        old = "select i, 'old' from generate_series(1, %s) i"
-        self.run(f"insert into {table} {old}", rows)
 
     def login(self, role: str | None = None) -> Login:
         """Put a new password where Connect can read it."""
@@ -69,27 +60,35 @@ class Bank:
         told: list[str] = []
         there = self.cluster.config(self.capture.connector)
         login = None if there else self.login()
-        captures.add(self.capture, Wish(tables or (USERS,), **wish), login, told.append)
+        wished = Wish(tables or (self.table,), **wish)
+        captures.add(self.capture, wished, login, told.append)
         return told
 
-    def rows(self, table: str = USERS) -> dict[int, str]:
+    def rows(self, table: str | None = None) -> dict[int, str]:
         """Give the table as it is."""
-        return dict(self.run(f"select id, v from {table}"))  # noqa: S608
+        return dict(self.run(f"select id, v from {table or self.table}"))  # noqa: S608
 
-    def changes(self, table: str = USERS) -> list[tuple[int, str | None, str | None]]:
+    def changes(
+        self, table: str | None = None
+    ) -> list[tuple[int, str | None, str | None]]:
         """Give the log of the table: id, what was done, and the value afterwards."""
         found = []
-        for record in records_of(self.capture.kafka, self.capture.topic(table)):
+        for record in self.records(table):
             change = json.loads(record.value) if record.value else {}
             after = change.get("after") or {}
             key = json.loads(record.key or b"{}")
             found.append((key["id"], change.get("op"), after.get("v")))
         return found
 
-    def logged(self, table: str = USERS) -> dict[int, str]:
+    def records(self, table: str | None = None) -> list[LogRecord]:
+        """Give the records of the table's topic."""
+        topic = self.capture.topic(table or self.table)
+        return [*records_of(self.capture.kafka, topic)]
+
+    def logged(self, table: str | None = None) -> dict[int, str]:
         """Give the table as somebody knows it who has read its log from the start."""
         known: dict[int, str | None] = {}
-        for record in records_of(self.capture.kafka, self.capture.topic(table)):
+        for record in self.records(table):
             change = json.loads(record.value) if record.value else {}
             after = change.get("after")
             key = json.loads(record.key or b"{}")["id"]
@@ -99,10 +98,10 @@ class Bank:
                 known[key] = after["v"]
         return known
 
-    def await_equal(self, table: str = USERS, seconds: float = 90) -> None:
+    def await_equal(self, table: str | None = None, seconds: float = 90) -> None:
         """Wait until the log says what the table holds, row for row."""
         wait_until(
-            f"the log of {table} ends like the table",
+            f"the log of {table or self.table} ends like the table",
             lambda: self.logged(table) == self.rows(table),
             seconds=seconds,
             step=0.5,
@@ -115,6 +114,31 @@ class Bank:
         wait_until(
             f"{slug} is seen", lambda: slug in self.slugs(), seconds=60, step=0.5
         )
+
+    def remove(self) -> None:
+        """Take the capture away, so that it costs the next tests nothing."""
+        if self.cluster.config(self.capture.connector) is not None:
+            captures.remove(self.capture)
+
+
+class Bank(Captured):
+    """A database of PostgreSQL."""
+
+    def __init__(self, stack: Stack, name: str) -> None:
+        url = urlunsplit(urlsplit(stack.address("postgres"))._replace(path=f"/{name}"))
+        super().__init__(stack, name, url, USERS)
+        self.db = psycopg.connect(url, autocommit=True)
+
+    def run(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Run a statement, and give its rows if it has some."""
+        done = self.db.execute(sql, values or None)
+        return done.fetchall() if done.description else []
+
+    def make(self, table: str = USERS, rows: int = 3) -> None:
+        """Make a table with some rows."""
+        self.run(f"create table {table} (id int primary key, v text)")
+        old = "select i, 'old' from generate_series(1, %s) i"
+        self.run(f"insert into {table} {old}", rows)
 
     def await_running(self) -> None:
         def runs() -> bool:
@@ -164,9 +188,8 @@ class Bank:
         wait_until("the slot is dropped", dropped, seconds=30, step=0.01)
 
     def remove(self) -> None:
-        """Take the capture away, so that it costs the next tests nothing."""
-        if self.cluster.config(self.capture.connector) is not None:
-            captures.remove(self.capture)
+        """Take the capture away, and close the database."""
+        super().remove()
         self.db.close()
 
 

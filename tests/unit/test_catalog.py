@@ -27,8 +27,11 @@ def test_a_service_comes_with_those_it_needs(
     assert names(*wanted) == given
 
 
-def test_without_names_all_services_are_meant() -> None:
-    assert names() == list(SERVICES)
+def test_without_names_the_usual_services_are_meant() -> None:
+    unusual = set(SERVICES) - set(names())
+
+    assert unusual == {"mariadb"}
+    assert names("mariadb") == ["mariadb"]
 
 
 def test_a_service_stands_after_those_it_needs() -> None:

@@ -12,6 +12,7 @@ import pytest
 from headrace.artifacts.lock import LOCK_FILE, Artifact, locked, platform_tag
 from headrace.errors import FetchError, MachineError
 from headrace.services import SERVICES
+from headrace.services.catalog import with_needs
 
 PLATFORMS = ("linux-amd64", "linux-arm64", "darwin-amd64", "darwin-arm64")
 
@@ -80,10 +81,25 @@ def test_the_lock_has_every_service_on_every_platform(tag, groups, monkeypatch):
     monkeypatch.setattr(platform, "system", lambda: names[system])
     monkeypatch.setattr(platform, "machine", lambda: machine)
 
-    wanted = {group for service in SERVICES.values() for group in service.artifacts()}
+    wanted = {group for service in with_needs(()) for group in service.artifacts()}
 
     assert f"postgres-{tag}" in wanted
     assert wanted <= set(groups)
+
+
+@pytest.mark.parametrize("tag", PLATFORMS)
+def test_mariadb_is_locked_where_it_can_start_and_refused_elsewhere(
+    tag, groups, monkeypatch
+):
+    system, machine = tag.split("-")
+    monkeypatch.setattr(platform, "system", system.title)
+    monkeypatch.setattr(platform, "machine", lambda: machine)
+
+    if f"mariadb-{tag}" in groups:
+        assert SERVICES["mariadb"].artifacts() == (f"mariadb-{tag}",)
+    else:
+        with pytest.raises(MachineError, match="platform-unsupported"):
+            SERVICES["mariadb"].artifacts()
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,7 @@ def test_each_process_gets_ports_of_its_own(open_tmp: Path) -> None:
 
     ports = assign_ports(run, SERVICES.values(), settings, directory).ports
 
-    assert len(ports) == 3 * 2 + 1 + 2 + 1 + 2 + 1
+    assert len(ports) == 3 * 2 + 1 + 1 + 2 + 1 + 2 + 1
     assert len(set(ports.values())) == len(ports)
 
 

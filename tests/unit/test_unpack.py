@@ -14,6 +14,8 @@ from headrace.artifacts.unpack import (
     extract_program,
     extract_tar,
     extract_tar_in_jar,
+    extract_tree,
+    gather,
     unpack,
 )
 from headrace.errors import FetchError, MachineError
@@ -81,6 +83,49 @@ def test_a_jar_without_this_machines_program_is_refused(tmp_path: Path) -> None:
 
     assert refused.value.slug == "artifact-incomplete"
     assert not list((tmp_path / "cache" / "unpacked").iterdir())
+
+
+def test_a_program_is_taken_out_of_a_jar_with_what_lies_beside_it(
+    tmp_path: Path,
+) -> None:
+    members = {
+        "org/db-1.0/linux/bin/db": b"program",
+        "org/db-1.0/linux/bin/other": b"another",
+        "org/db-1.0/linux/share/en/words": b"words",
+        "org/db-1.0/linux/shared": b"no directory",
+        "org/db-1.0/linux/share/../../../up": b"astray",
+    }
+    archive = jar(tmp_path / "db-1.0.jar", **members)
+
+    directory = unpack(archive, extract_tree("bin/db", "share"), tmp_path / "cache")
+
+    files = {f.relative_to(directory) for f in directory.rglob("*") if f.is_file()}
+    assert files == {Path("bin/db"), Path("share/en/words")}
+    assert os.access(directory / "bin/db", os.X_OK)
+
+
+def test_a_jar_without_the_program_of_a_tree_is_refused(tmp_path: Path) -> None:
+    archive = jar(tmp_path / "db-1.0.jar", **{"share/words": b"words"})
+
+    with pytest.raises(FetchError, match="artifact-incomplete"):
+        unpack(archive, extract_tree("bin/db", "share"), tmp_path / "cache")
+
+
+def test_groups_of_files_are_gathered_apart_and_once(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("a.jar", "b.jar")]
+    for file in files:
+        file.write_text(file.name)
+
+    both = gather({"one": files, "two": files[:1]}, tmp_path / "cache")
+    again = gather({"one": files, "two": files[:1]}, tmp_path / "cache")
+    fewer = gather({"one": files[:1]}, tmp_path / "cache")
+
+    assert again == both != fewer
+    assert {f.relative_to(both): f.read_text() for f in both.rglob("*.jar")} == {
+        Path("one/a.jar"): "a.jar",
+        Path("one/b.jar"): "b.jar",
+        Path("two/a.jar"): "a.jar",
+    }
 
 
 def test_an_archive_is_unpacked_once(archive: Path, tmp_path: Path) -> None:

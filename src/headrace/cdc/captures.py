@@ -65,7 +65,8 @@ def _begin(
     identity = system.prepare(capture, wish, login, wish.tables)
     # A topic of an earlier capture holds rows that may be gone by now.
     before = topic_ends(capture, wish.tables)
-    notes = Notes(wish.tables, identity, before)
+    made = None if login.password is None else login.user
+    notes = Notes(wish.tables, identity, before, made_role=made)
     config = system.settings(capture, wish, notes, login)
     tell(f"capturing {', '.join(wish.tables)}")
     filling = Filling(cluster, capture, tell)
@@ -79,6 +80,10 @@ def _extend(cluster: ConnectCluster, capture: Capture, wish: Wish, tell: Tell) -
     check(capture)
     filling = Filling(cluster, capture, tell)
     new = tuple(table for table in wish.tables if table not in notes.tables)
+    beside = system_of(capture).adds_beside
+    if not beside and (new or _unread(capture, notes.tables, config)):
+        _read_all(cluster, filling, capture, wish, tell)
+        return
     if new:
         config, notes = _widened(capture, wish, config, notes)
         filling.change(config)
@@ -90,6 +95,31 @@ def _extend(cluster: ConnectCluster, capture: Capture, wish: Wish, tell: Tell) -
         filling.compare(config, notes)
     if not new and not unread:
         tell("every table is captured already")
+
+
+def _read_all(
+    cluster: ConnectCluster, filling: Filling, capture: Capture, wish: Wish, tell: Tell
+) -> None:
+    """Add tables with a new snapshot of all, where a connector cannot do otherwise.
+
+    Raises:
+        CaptureError: [capture-unsupported] the capture began without the rows, and
+            would begin anew with a gap.
+    """
+    config, notes = require_capture(cluster, capture)
+    if config["snapshot.mode"] == "no_data":
+        raise CaptureError(
+            "capture-unsupported",
+            f'the capture of "{capture.database}" began without rows, and cannot be '
+            "given further tables",
+            detail="its connector learns of a table by a new snapshot alone.",
+            hint=f"`headrace cdc resnapshot {capture.database}` reads all rows; after "
+            "it, tables can be added.",
+        )
+    tell("stopping the connector: all tables are read again with the new ones")
+    cluster.stop(capture.connector)
+    config, notes = _widened(capture, wish, config, notes)
+    filling.anew(config, notes)
 
 
 def _widened(
@@ -109,7 +139,8 @@ def _widened(
     )
     login = Login(config["database.user"], config["database.password"])
     identity = system.prepare(capture, wish, login, tables) | notes.identity
-    notes = Notes(tables, identity, topic_ends(capture, new))
+    unfinished = topic_ends(capture, new)
+    notes = replace(notes, tables=tables, identity=identity, unfinished=unfinished)
     return config | system.settings(capture, wish, notes, login), notes
 
 
@@ -198,10 +229,12 @@ def remove(capture: Capture, *, topics: bool = False) -> list[str]:
     cluster = ConnectCluster(capture.connect)
     config, notes = require_capture(cluster, capture)
     cluster.stop(capture.connector)
-    gone = system_of(capture).remove(capture, config)
+    system = system_of(capture)
+    gone = system.remove(capture, config)
     cluster.forget_offset(capture.connector)
     cluster.delete(capture.connector)
     ours = [capture.signals, capture.notices, capture.heartbeats]
+    ours += system.own_topics(capture)
     if topics:
         ours += [capture.topic(table) for table in notes.tables]
         ours.append(capture.topic("transaction"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from headrace.cdc.notes import SETTING, Notes
@@ -91,6 +92,48 @@ def postgres_settings(
         "heartbeat.action.query": _HEARTBEAT,
         "message.prefix.exclude.list": MESSAGE,
     }
+
+
+def binlog_settings(
+    capture: Capture,
+    wish: Wish,
+    notes: Notes,
+    login: Login,
+    server: tuple[str, int],
+    is_mariadb: bool,
+) -> dict[str, str]:
+    """Give all settings of a connector for MariaDB or MySQL."""
+    connector = "mariadb.MariaDbConnector" if is_mariadb else "mysql.MySqlConnector"
+    shapes = "schema.history.internal"
+    return {
+        **common_settings(capture, wish, notes),
+        # Numbers of 64 bits without a sign are the only decimals that are no texts.
+        "key.converter.decimal.format": "NUMERIC",
+        "value.converter.decimal.format": "NUMERIC",
+        "bigint.unsigned.handling.mode": "precise",
+        "connector.class": f"io.debezium.connector.{connector}",
+        "database.hostname": server[0],
+        "database.port": str(server[1]),
+        "database.user": login.user,
+        "database.password": login.reference,
+        # The server tells its readers apart by it, and drops one of two that share it.
+        "database.server.id": str(_reader_number(capture)),
+        f"{shapes}.kafka.bootstrap.servers": capture.bootstrap,
+        f"{shapes}.kafka.topic": capture.shapes,
+        f"{shapes}.store.only.captured.tables.ddl": "true",
+        # After so long at the most a server that has come back is read again.
+        "connect.keep.alive.interval.ms": "5000",
+        "include.schema.changes": "false",
+        "inconsistent.schema.handling.mode": "fail",
+        # Years of two digits are the server's to read, and it has done so.
+        "enable.time.adjuster": "false",
+    }
+
+
+def _reader_number(capture: Capture) -> int:
+    """Give a number that no other reader of the server is likely to have."""
+    mark = f"{capture.bootstrap}/{capture.database}"
+    return 2**30 + zlib.crc32(mark.encode()) % 2**30
 
 
 def _exactly(table: str) -> str:

@@ -166,13 +166,13 @@ class Filling:
         for census in censuses.values():
             census.read_on()
         self._cluster.stop(name)
-        position = (self._cluster.offset(name) or {}).get("lsn", 0)
+        origin = system_of(capture).origin(self._cluster.offset(name) or {})
         deleted = 0
         for table, census in censuses.items():
             census.read_on()
             ends = {int(n): end for n, end in before[table].items()}
             gone = census.vanished(ends)
-            deleted += delete_vanished(capture, capture.topic(table), gone, position)
+            deleted += delete_vanished(capture, capture.topic(table), gone, origin)
         finished = replace(notes, unfinished=None)
         self._cluster.put(name, {**config, SETTING: finished.text})
         self._cluster.resume(name)

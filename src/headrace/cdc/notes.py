@@ -20,6 +20,7 @@ class Notes:
             began whose rows have not been compared with what stood before them.
         database: The name by which the database's address is known, if it is not
             the capture's own.
+        made_role: The role that we made for it; None if it was there before.
 
     Example:
         >>> notes = Notes(("public.users",), {"publication": "16402:755"})
@@ -31,6 +32,7 @@ class Notes:
     identity: dict[str, str] = field(default_factory=dict)
     unfinished: dict[str, dict[str, int]] | None = None
     database: str | None = None
+    made_role: str | None = None
 
     @property
     def text(self) -> str:

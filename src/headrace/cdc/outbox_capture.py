@@ -69,6 +69,12 @@ def add_outbox(
     Raises:
         CaptureError: What `headrace.cdc.captures.add` raises.
     """
+    if capture.system != "postgres":
+        raise CaptureError(
+            "database-unsupported",
+            f'database "{capture.database}" cannot have an outbox',
+            detail="outboxes are carried from PostgreSQL alone.",
+        )
     (table,) = wish.tables or (TABLE,)
     wish = replace(wish, tables=(table,))
     ours = outbox_of(capture)

@@ -16,6 +16,7 @@ from headrace.cdc.pg_catalogue import (
     slot_of,
     tables_of,
 )
+from headrace.cdc.preparing import name_taken, no_key, no_table
 from headrace.errors import CaptureError
 
 if TYPE_CHECKING:
@@ -69,21 +70,10 @@ def require_capturable(
 
 def _require_table(facts: TableFacts | None, table: str) -> None:
     if facts is None or facts.kind not in {"r", "p"} or not facts.permanent:
-        raise CaptureError(
-            "capture-table-missing",
-            f"there is no table {table} whose changes could be captured",
-            detail="there is nothing of that name."
-            if facts is None
-            else "it is a view, a foreign table, or one that is not logged.",
-            hint="name tables with their schemas, as in public.users.",
-        )
+        nature = "it is a view, a foreign table, or one that is not logged."
+        raise no_table(table, None if facts is None else nature, "public.users")
     if not facts.key:
-        raise CaptureError(
-            "capture-key-missing",
-            f"table {table} has no primary key",
-            detail="without one a change does not say which row it is about.",
-            hint=f"alter table {table} add primary key (...).",
-        )
+        raise no_key(table)
     if facts.replica_identity == "n":
         raise CaptureError(
             "capture-key-missing",
@@ -110,7 +100,7 @@ def ensure_role(
         [role],
     ).fetchone()
     if comment is not None and comment[0] != made_by(database):
-        raise _taken("role", role, "--role and --password-file use it as it is.")
+        raise name_taken("role", role, "--role and --password-file use it as it is.")
     # As a verifier: the server, its log and its statistics never see the password.
     verifier = connection.pgconn.encrypt_password(
         password.encode(), role.encode(), b"scram-sha-256"
@@ -273,7 +263,9 @@ def require_free_slot(connection: Connection[Any], name: str) -> None:
         CaptureError: [capture-name-taken] there is one.
     """
     if slot_of(connection, name) is not None:
-        raise _taken("replication slot", name, "drop it, or choose another: --slot.")
+        raise name_taken(
+            "replication slot", name, "drop it, or choose another: --slot."
+        )
 
 
 def drop_slot(connection: Connection[Any], name: str) -> None:
@@ -290,7 +282,7 @@ def drop_slot(connection: Connection[Any], name: str) -> None:
             connection.execute("select pg_drop_replication_slot(%s)", [name])
             return
         if time.monotonic() > deadline:
-            raise _taken("replication slot", name, "stop whoever reads from it.")
+            raise name_taken("replication slot", name, "stop whoever reads from it.")
         time.sleep(0.1)
 
 
@@ -319,11 +311,3 @@ def _table(name: str) -> Any:
 
     schema, _, table = name.partition(".")
     return sql.Identifier(schema, table)
-
-
-def _taken(what: str, name: str, hint: str) -> CaptureError:
-    return CaptureError(
-        "capture-name-taken",
-        f'there is a {what} "{name}" that this capture did not make',
-        hint=hint,
-    )

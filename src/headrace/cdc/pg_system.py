@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,6 +30,8 @@ from headrace.errors import CaptureError
 
 class PgSystem:
     """PostgreSQL: a role, a publication and a replication slot make a capture."""
+
+    adds_beside = True
 
     def require_new(self, capture: Capture, wish: Wish) -> None:
         """Refuse tables without a key, and a slot that exists."""
@@ -101,6 +104,16 @@ class PgSystem:
             behind_seconds=None if age is None else max(0.0, age),
             reading=slot.active,
         )
+
+    def origin(self, offset: Mapping[str, Any]) -> dict[str, Any]:
+        """Give a place as a change tells it."""
+        place = offset.get("lsn", 0)
+        sequence = json.dumps([None, str(place)])
+        return {"lsn": place, "sequence": sequence, "txId": None}
+
+    def own_topics(self, capture: Capture) -> tuple[str, ...]:
+        """Give none."""
+        return ()
 
     def remove(self, capture: Capture, config: Mapping[str, str]) -> list[str]:
         """Drop the slot, and publication and role if they are ours."""

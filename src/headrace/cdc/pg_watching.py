@@ -12,13 +12,12 @@ from headrace.cdc.pg_catalogue import (
     slot_of,
     tables_of,
 )
+from headrace.cdc.preparing import AGAIN, rights_lost, table_gone
 from headrace.cdc.systems import Offset
 from headrace.errors import CaptureError
 
 if TYPE_CHECKING:
     from psycopg import Connection
-
-_AGAIN = "`headrace cdc resnapshot {}` reads the tables again and mends the log."
 
 
 class PgWatch:
@@ -67,7 +66,7 @@ class PgWatch:
                     f'replication slot "{name}" of the capture of '
                     f'"{self._database}" was dropped',
                     detail="changes since then are not in the log.",
-                    hint=_AGAIN.format(self._database),
+                    hint=AGAIN.format(self._database),
                 )
         elif slot.is_lost:
             yield CaptureError(
@@ -75,7 +74,7 @@ class PgWatch:
                 f'replication slot "{name}" has lost WAL that it needed',
                 detail=f"PostgreSQL says: {slot.reason or 'wal_removed'}; "
                 "max_slot_wal_keep_size was exceeded, most likely.",
-                hint=_AGAIN.format(self._database),
+                hint=AGAIN.format(self._database),
             )
         elif committed is not None and _is_ahead(slot.restart_lsn, committed):
             yield self._moved("it was dropped and made anew")
@@ -88,7 +87,7 @@ class PgWatch:
             f'replication slot "{self._config["slot.name"]}" is ahead of what the '
             "log holds",
             detail=f"{how}; changes before its place are not in the log.",
-            hint=_AGAIN.format(self._database),
+            hint=AGAIN.format(self._database),
         )
 
     def _publication(self) -> Iterator[CaptureError]:
@@ -114,7 +113,7 @@ class PgWatch:
             fact,
             detail="PostgreSQL passes over what is not published without a word, so "
             "changes may be missing from the log.",
-            hint=_AGAIN.format(self._database),
+            hint=AGAIN.format(self._database),
         )
 
     def _tables(self) -> Iterator[CaptureError]:
@@ -122,13 +121,7 @@ class PgWatch:
         for table in self._notes.tables:
             facts = there.get(table)
             if facts is None:
-                yield CaptureError(
-                    "capture-table-missing",
-                    f"table {table} was dropped or renamed",
-                    detail="the log keeps its rows as they were.",
-                    hint=f"remove the capture (headrace cdc remove {self._database}) "
-                    "and add it again without the table, or restore the table.",
-                )
+                yield table_gone(self._database, table)
             elif not facts.key or facts.replica_identity == "n":
                 yield CaptureError(
                     "capture-key-missing",
@@ -136,7 +129,7 @@ class PgWatch:
                     detail="its primary key was dropped, or its replica identity is "
                     "nothing.",
                     hint=f"alter table {table} add primary key (...), replica "
-                    "identity default; then " + _AGAIN.format(self._database),
+                    "identity default; then " + AGAIN.format(self._database),
                 )
 
     def _rights(self) -> Iterator[CaptureError]:
@@ -144,13 +137,7 @@ class PgWatch:
         tables = [*tables_of(self._connection, self._notes.tables)]
         lacking = missing_rights(self._connection, role, tables)
         if lacking:
-            yield CaptureError(
-                "capture-permission-denied",
-                f'the role of the capture of "{self._database}" may not do what it '
-                "has to",
-                detail="\n".join(f"{right}." for right in lacking),
-                hint=f"`headrace cdc resume {self._database}` grants it again.",
-            )
+            yield rights_lost(self._database, lacking)
 
 
 def _is_ahead(slot: int | None, committed: int) -> bool:

@@ -53,7 +53,8 @@ class Capture:
                 "database-unsupported",
                 f'database "{self.database}" is not one that can be captured',
                 detail=f"its address begins with {urlsplit(self.url).scheme}://.",
-                hint="PostgreSQL (postgresql://) and MariaDB or MySQL (mysql://) can.",
+                hint="PostgreSQL (postgresql://), MariaDB (mariadb://) and MySQL "
+                "(mysql://) can.",
             )
 
     @property
@@ -85,6 +86,11 @@ class Capture:
     def notices(self) -> str:
         """The topic in which the connector says how far its snapshots are."""
         return f"{_OURS}.{self.database}.notices"
+
+    @property
+    def shapes(self) -> str:
+        """The topic in which a connector keeps the shapes that tables have had."""
+        return f"{_OURS}.{self.database}.shapes"
 
     @property
     def heartbeats(self) -> str:

@@ -23,7 +23,7 @@ class CapturedTable:
     of a snapshot carry LSNs that may be above those of changes that follow them.
 
     Args:
-        system: The kind of database, such as ``postgres``.
+        system: The kind of database: ``postgres``, or ``mysql`` for MariaDB too.
         database: The name that the settings, the connector and the topics use.
         table: The table with its schema, such as ``public.users``.
         event: The class of its rows, declared with ``@event``; its key is the
@@ -67,6 +67,31 @@ def postgres(database: str, table: str, event: type | None = None) -> CapturedTa
             called so.
     """
     return _captured("postgres", database, table, event)
+
+
+def mariadb(database: str, table: str, event: type | None = None) -> CapturedTable:
+    """Name a table of MariaDB whose changes are captured.
+
+    Args:
+        database: The server by the name that the settings have for it.
+        table: The table with its database, such as ``shop.orders``.
+        event: The class of its rows, declared with ``@event``, keyed by the table's
+            primary key. `headrace cdc describe` prints one.
+
+    Raises:
+        StepError: [database-name-refused], [table-name-refused] no topic could be
+            called so.
+
+    Example:
+        >>> mariadb("erp", "shop.orders").topic
+        'erp.shop.orders'
+    """
+    return _captured("mysql", database, table, event)
+
+
+def mysql(database: str, table: str, event: type | None = None) -> CapturedTable:
+    """Name a table of MySQL whose changes are captured, as `mariadb` does."""
+    return _captured("mysql", database, table, event)
 
 
 def topic_of(database: str, table: str) -> str:

@@ -39,6 +39,9 @@ class Standing:
 class SourceSystem(Protocol):
     """A kind of database, such as PostgreSQL, with all that is special about it."""
 
+    adds_beside: bool
+    """Whether a connector can read further tables beside its work."""
+
     def require_new(self, capture: Capture, wish: Wish) -> None:
         """Refuse a database or tables that cannot be captured, before any change."""
 
@@ -75,6 +78,12 @@ class SourceSystem(Protocol):
     ) -> Standing:
         """Say how far the capture is behind the database."""
 
+    def origin(self, offset: Mapping[str, Any]) -> dict[str, Any]:
+        """Give a committed position as the `source` of a change tells it."""
+
+    def own_topics(self, capture: Capture) -> tuple[str, ...]:
+        """Give the topics that only a capture of this kind has."""
+
     def remove(self, capture: Capture, config: Mapping[str, str]) -> list[str]:
         """Take away what was made, and say what."""
 
@@ -82,8 +91,9 @@ class SourceSystem(Protocol):
         """Give an event's class for the rows of a table, as Python."""
 
 
-def system_of(_capture: Capture) -> SourceSystem:
+def system_of(capture: Capture) -> SourceSystem:
     """Give the kind of database that a capture is of."""
-    from headrace.cdc.pg_system import PgSystem  # noqa: PLC0415 - it imports this
+    from headrace.cdc.my_system import MySystem  # noqa: PLC0415 - they import this
+    from headrace.cdc.pg_system import PgSystem  # noqa: PLC0415
 
-    return PgSystem()
+    return MySystem() if capture.system == "mysql" else PgSystem()

@@ -58,7 +58,10 @@ def _is_alive(value: bytes | None) -> bool:
 
 
 def delete_vanished(
-    capture: Capture, topic: str, vanished: Mapping[bytes, tuple[int, int]], lsn: int
+    capture: Capture,
+    topic: str,
+    vanished: Mapping[bytes, tuple[int, int]],
+    origin: Mapping[str, Any],
 ) -> int:
     """Write a deletion and a tombstone for each key, all of them or none.
 
@@ -68,7 +71,7 @@ def delete_vanished(
         capture: The capture.
         topic: The table's topic.
         vanished: The keys, with the partition and offset of their last change.
-        lsn: Where the database was when they were found missing.
+        origin: Where the database was when they were found missing.
 
     Raises:
         CaptureError: [capture-log-unreadable] the cluster does not take them.
@@ -89,7 +92,7 @@ def delete_vanished(
         producer.init_transactions(_SECONDS)
         producer.begin_transaction()
         for number, (key, (partition, _)) in enumerate(vanished.items()):
-            deletion = json.dumps(_deletion(last[key], lsn))
+            deletion = json.dumps(_deletion(last[key], origin))
             producer.produce(topic, key=key, value=deletion, partition=partition)
             producer.produce(topic, key=key, value=None, partition=partition)
             if number % _AT_ONCE == 0:
@@ -123,13 +126,11 @@ def _values_at(
     return found
 
 
-def _deletion(change: dict[str, Any], lsn: int) -> dict[str, Any]:
+def _deletion(change: dict[str, Any], origin: Mapping[str, Any]) -> dict[str, Any]:
     """Make the deletion that the connector would have written."""
     now = time.time_ns()
     times = {"ts_ms": now // 1_000_000, "ts_us": now // 1_000, "ts_ns": now}
-    source = {**change["source"], **times, "snapshot": "false", "txId": None}
-    if "lsn" in source:
-        source |= {"lsn": lsn, "sequence": json.dumps([None, str(lsn)])}
+    source = {**change["source"], **times, "snapshot": "false", **origin}
     return {
         "before": change["after"],
         "after": None,

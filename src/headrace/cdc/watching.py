@@ -75,6 +75,7 @@ def check(capture: Capture) -> None:
     Raises:
         CaptureError: [capture-missing], [capture-failed], [capture-slot-missing],
             [capture-slot-lost], [capture-slot-moved], [capture-publication-missing],
+            [capture-binlog-lost], [capture-unsupported],
             [capture-table-missing], [capture-key-missing],
             [capture-permission-denied], [capture-snapshot-repeated],
             [capture-unfinished].

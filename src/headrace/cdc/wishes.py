@@ -35,6 +35,12 @@ _FIXED = {
     "snapshot.select.statement.overrides": "a snapshot would not hold every row",
     "snapshot.include.collection.list": "a snapshot would not hold every row",
     "plugin.name": "changes are decoded by pgoutput",
+    "snapshot.locking.mode": "a snapshot would not be of one moment",
+    "include.schema.changes": "there is no topic for them",
+    "inconsistent.schema.handling.mode": "changes would be dropped",
+    "event.deserialization.failure.handling.mode": "changes would be dropped",
+    "connect.keep.alive": "a server that has come back would not be read",
+    "enable.time.adjuster": "decoding relies on it",
     "gtid.source.includes": "changes would be dropped",
     "gtid.source.excludes": "changes would be dropped",
 }

@@ -318,7 +318,7 @@ def remove(
     bootstrap: Bootstrap = None,
     directory: Directory = None,
 ) -> None:
-    """End a capture, and drop the slot, the publication and the role it made."""
+    """End a capture, and drop what it made: its role, slot and publication."""
     from headrace.cdc import captures  # noqa: PLC0415
 
     capture = _capture(database, bootstrap, directory)

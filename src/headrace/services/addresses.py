@@ -28,14 +28,19 @@ class Addresses:
     def database(self, name: str) -> str:
         """Give a database by the name that pipelines use for it.
 
-        A name that the settings do not have is a database of our own PostgreSQL.
+        A name that the settings do not have is a database of our own PostgreSQL. An
+        address of MariaDB without a host, such as ``mariadb:///``, is our own server.
 
         Raises:
             ServiceError: [server-unknown] there is neither.
         """
         named = self.settings.databases.get(name)
         if named is not None:
-            return named
+            parts = urlsplit(named)
+            if parts.scheme not in {"mariadb", "mysql"} or parts.hostname:
+                return named
+            own = urlsplit(self._own("mariadb", f'server of database "{name}"'))
+            return urlunsplit(own._replace(path=parts.path))
         server = urlsplit(self._own("postgres", f'database "{name}"'))
         return urlunsplit(server._replace(path=f"/{name}"))
 
@@ -66,7 +71,7 @@ class Addresses:
     def _own(self, service: str, shown: str) -> str:
         site = self.stack.site()
         if service not in site.run.services:
-            setting = "databases" if service == "postgres" else service
+            setting = "databases" if service in {"postgres", "mariadb"} else service
             raise ServiceError(
                 "server-unknown",
                 f"no {shown} is known here",

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from headrace.errors import ServiceError
 from headrace.services.connect import Connect
 from headrace.services.kafka import Kafka
+from headrace.services.mariadb import MariaDb
 from headrace.services.opensearch import OpenSearch
 from headrace.services.postgres import Postgres
 from headrace.services.redis import Redis
@@ -20,6 +21,7 @@ SERVICES: dict[str, Service] = {
     for service in (
         Kafka(),
         Postgres(),
+        MariaDb(),
         OpenSearch(),
         Redis(),
         Registry(),
@@ -29,12 +31,13 @@ SERVICES: dict[str, Service] = {
 
 
 def with_needs(names: Iterable[str]) -> list[Service]:
-    """Give the named services and those they need; without names, all.
+    """Give the named services and those they need; without names, the usual ones.
 
     Raises:
         ServiceError: [service-unknown] there is no such service.
     """
-    wanted = list(names) or list(SERVICES)
+    usual = [name for name, service in SERVICES.items() if service.by_default]
+    wanted = list(names) or usual
     for name in wanted:
         if name not in SERVICES:
             raise ServiceError(

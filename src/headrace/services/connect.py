@@ -1,9 +1,11 @@
-"""Kafka Connect with Debezium's PostgreSQL connector."""
+"""Kafka Connect with Debezium's connectors for PostgreSQL, MariaDB and MySQL."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import ClassVar
 
+from headrace.artifacts.unpack import gather
 from headrace.services.ports import LOOPBACK
 from headrace.services.process import Command
 from headrace.services.service import (
@@ -17,6 +19,8 @@ from headrace.services.service import (
     rolling_log,
 )
 
+CONNECTORS = ("connect-postgres", "connect-mariadb", "connect-mysql")
+
 
 class Connect(Service):
     """One distributed worker; its connectors and offsets live in Kafka."""
@@ -25,8 +29,8 @@ class Connect(Service):
     needs: ClassVar[tuple[str, ...]] = ("kafka",)
 
     def artifacts(self) -> tuple[str, ...]:
-        """Give the worker's and the connector's jars, one flat class path."""
-        return ("connect",)
+        """Give the worker's jars, and those of each connector."""
+        return ("connect", *CONNECTORS)
 
     def prepare(self, site: Site, process: str) -> None:
         """Write the worker's properties."""
@@ -82,6 +86,8 @@ def _worker_settings(site: Site) -> dict[str, object]:
         "status.storage.replication.factor": replicas,
         "status.storage.partitions": 2,
         "plugin.discovery": "service_load",
+        # Each connector apart: they are of different versions.
+        "plugin.path": _plugins(site),
         # A connector names a file and never a secret, which the log would keep:
         # ${directory:<run directory>/postgres:password}.
         "config.providers": "directory",
@@ -94,3 +100,8 @@ def _worker_settings(site: Site) -> dict[str, object]:
         "scheduled.rebalance.max.delay.ms": 0,
         "offset.flush.interval.ms": 5000,
     }
+
+
+def _plugins(site: Site) -> Path:
+    connectors = {group: site.jars(group) for group in CONNECTORS}
+    return gather(connectors, site.settings.cache_dir)

@@ -14,7 +14,7 @@ from headrace.artifacts import find_java, locked, platform_tag
 from headrace.artifacts.fetch import Cache
 from headrace.errors import HeadraceError, MachineError
 from headrace.services.account import service_account
-from headrace.services.catalog import SERVICES
+from headrace.services.catalog import with_needs
 from headrace.services.disk import NEEDED_BYTES, free_bytes, require_space
 from headrace.services.ports import require_free
 from headrace.services.rundir import RunDirectory
@@ -119,7 +119,7 @@ def _artifacts(settings: Settings) -> str:
     cache = Cache(settings)
     wanted = {
         artifact
-        for service in SERVICES.values()
+        for service in with_needs(())
         for group in service.artifacts()
         for artifact in locked(group)
     }

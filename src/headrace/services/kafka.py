@@ -118,4 +118,4 @@ def _format(site: Site, process: str, file: str) -> None:
         run=[*class_path(site.jars("kafka")), "kafka.tools.StorageTool", "format"],
     )
     arguments = [*jvm.arguments, "-t", site.run.cluster_id, "-c", file]
-    site.format_storage(process, arguments)
+    site.format_storage(process, Command(arguments))

@@ -75,15 +75,13 @@ def _initialise(site: Site, process: str) -> None:
     password = site.write(process, "password", secrets.token_urlsafe(24))
     draft = directory / "data.draft"
     shutil.rmtree(draft, ignore_errors=True)
-    site.format_storage(
-        process,
-        [
-            _binaries(site) / "initdb",
-            *("-D", draft.name, "-U", USER, f"--pwfile={password}"),
-            *("--auth=scram-sha-256", "--encoding=UTF8", "--no-locale", "--no-sync"),
-            "--no-instructions",
-        ],
-    )
+    arguments: list[str | Path] = [
+        _binaries(site) / "initdb",
+        *("-D", draft.name, "-U", USER, f"--pwfile={password}"),
+        *("--auth=scram-sha-256", "--encoding=UTF8", "--no-locale", "--no-sync"),
+        "--no-instructions",
+    ]
+    site.format_storage(process, Command(arguments))
     draft.rename(directory / "data")
 
 

@@ -68,8 +68,13 @@ class Site:
         path = self.run_directory.path / process / directory
         return self.run_directory.make(path)
 
-    def format_storage(self, process: str, arguments: Sequence[str | Path]) -> None:
+    def format_storage(self, process: str, command: Command, told: str = "") -> None:
         """Run the program that makes the storage of a process, as its account.
+
+        Args:
+            process: The process whose storage it is.
+            command: The program with its arguments.
+            told: What it reads from its input.
 
         Raises:
             ServiceError: [storage-not-formatted] the program failed.
@@ -78,15 +83,15 @@ class Site:
         directory = self.run_directory.path / process
         account, lock = self.run_directory.account, self.run_directory.lock
         done = subprocess.run(
-            [str(argument) for argument in arguments],
+            [str(argument) for argument in command.arguments],
             cwd=directory,
             user=account.uid,
             group=account.gid,
             extra_groups=None if account.uid is None else (),
-            env=LANGUAGE,
+            env=LANGUAGE | dict(command.environment),
             # Should we be killed, the directory stays busy until it has ended.
             pass_fds=() if lock is None else (lock,),
-            stdin=subprocess.DEVNULL,
+            input=told,
             capture_output=True,
             text=True,
             check=False,
@@ -108,6 +113,8 @@ class Service(ABC):
     name: ClassVar[str]
     needs: ClassVar[tuple[str, ...]] = ()
     stop_signal: ClassVar[signal.Signals] = signal.SIGTERM
+    by_default: ClassVar[bool] = True
+    """Whether it starts when no service is named."""
     start_patience: ClassVar[float] = 90.0
     stop_patience: ClassVar[float] = 20.0
 

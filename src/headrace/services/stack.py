@@ -45,7 +45,7 @@ class Stack:
         fresh: bool = False,
         tell: Tell = lambda _service, _news: None,
     ) -> list[ProcessStatus]:
-        """Start the named services and those they need; without names, all.
+        """Start the named services and those they need; without names, the usual.
 
         What runs already is left alone, what died is started again on its data.
 

@@ -48,7 +48,7 @@ public final class ChangeFunction implements Serializable {
         }
         String place = "partition " + partition + ", offset " + offset;
         try {
-            return new GenericInternalRow(reader.read(bytes));
+            return new GenericInternalRow(ordered(reader.read(bytes), offset));
         } catch (ChangeReader.Truncated e) {
             throw new FormatFailure(
                     "table-truncated",
@@ -68,6 +68,14 @@ public final class ChangeFunction implements Serializable {
                     "the connector has to write Debezium's envelope as JSON without schemas "
                             + "(schemas.enable=false); nothing else may write to its topics.");
         }
+    }
+
+    /** Lets the log order the changes that their database gives one place. */
+    private static Object[] ordered(Object[] change, long offset) {
+        if (change[ChangeReader.MINOR_AT] == null && change[ChangeReader.MAJOR_AT] != null) {
+            change[ChangeReader.MINOR_AT] = offset;
+        }
+        return change;
     }
 
     private static FormatFailure shapeChanged(UTF8String topic, String place, Unreadable e) {

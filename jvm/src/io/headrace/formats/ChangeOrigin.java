@@ -13,7 +13,8 @@ import java.util.regex.Pattern;
  * above the place in it. Two changes of one database are compared by {@link #major()}, then {@link
  * #minor()}: of PostgreSQL the LSN of the last commit before the change, then its own, as LSNs alone
  * follow the order in which transactions wrote and not that in which they were committed; of MySQL
- * the position, then the row's number in it.
+ * the position alone, as MariaDB gives all changes of a transaction one place, and numbers their rows
+ * anew with each statement: among these the log's own order counts.
  */
 final class ChangeOrigin {
     private static final Pattern LAST_COMMIT = Pattern.compile("\\[\\s*\"([0-9]{1,19})\".*");
@@ -24,7 +25,6 @@ final class ChangeOrigin {
 
     private Long lsn;
     private Long place;
-    private long row;
     private Long millis;
     private Long micros;
     private String file;
@@ -46,7 +46,6 @@ final class ChangeOrigin {
             switch (name) {
                 case "lsn" -> lsn = whole(parser, value);
                 case "pos" -> place = whole(parser, value);
-                case "row" -> row = orZero(whole(parser, value));
                 case "ts_ms" -> millis = whole(parser, value);
                 case "ts_us" -> micros = whole(parser, value);
                 case "file" -> file = parser.getValueAsString();
@@ -86,9 +85,9 @@ final class ChangeOrigin {
         return found != null && found.matches() ? Long.parseLong(found.group(1)) : -1L;
     }
 
-    /** The second number to compare by; null without a position. */
+    /** The second number to compare by; null if the database tells none. */
     Long minor() {
-        return lsn != null ? lsn : folded() == null ? null : Long.valueOf(row);
+        return lsn;
     }
 
     private Long folded() {
@@ -97,10 +96,6 @@ final class ChangeOrigin {
             return null;
         }
         return Long.parseLong(number.group(1)) << PLACE_BITS | place;
-    }
-
-    private static long orZero(Long number) {
-        return number == null ? 0 : number;
     }
 
     private static Long whole(JsonParser parser, JsonToken token) throws IOException {

@@ -22,6 +22,11 @@ final class ChangeReader implements Reader {
 
     static final String MINOR = "_minor";
 
+    /** Where these are among the columns. */
+    static final int MAJOR_AT = 8;
+
+    static final int MINOR_AT = 9;
+
     private static final String NOT_A_CHANGE = "it has no \"op\" of its own";
 
     private final CapturedRow before;
