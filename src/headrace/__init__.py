@@ -15,6 +15,7 @@ from headrace.errors import (
     StepError,
 )
 from headrace.event import event
+from headrace.joins.interval import between
 from headrace.pipeline import Pipeline
 from headrace.schema.hints import digits
 from headrace.sources.kafka import kafka
@@ -48,6 +49,7 @@ __all__ = [
     "Table",
     "after",
     "assigned",
+    "between",
     "cdc",
     "counted",
     "days",

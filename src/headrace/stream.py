@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from headrace.errors import StepError
 from headrace.event import event_type
+from headrace.joins.interval import Between
 from headrace.plan.columns import require_column_names, require_same_columns
 from headrace.plan.dedupe import dedupe_step
+from headrace.plan.join_steps import Joined
+from headrace.plan.joins import AskedJoin, join_step, late_rows
 from headrace.plan.steps import Select, Step, Transform, Union, Where
 from headrace.plan.window import Asked, late_step, window_step
 from headrace.schema.expressions import (
@@ -239,21 +243,96 @@ class Stream:
         asked = Asked(name, kind, by, having, firing, hot_keys, aggregates)
         return Stream(window_step(self._step, asked, declared_at()))
 
-    @property
-    def late(self) -> Stream:
-        """The events that came too late for this window's panes.
+    def join(  # noqa: PLR0913 - a user's words, each with a default
+        self,
+        name: str,
+        other: Stream,
+        /,
+        *,
+        on: str | Mapping[str, str],
+        within: Between | timedelta | None = None,
+        kind: str = "inner",
+        late: str = "side-output",
+        prefix: str | None = None,
+    ) -> Stream:
+        """Put rows of two streams together by key, within an interval of event time.
 
-        They have the columns, key and time that they came with, and ``late_by_ms``:
-        how far the watermark was beyond their time.
+        The result has the columns of this stream, then those of the other one, null
+        where a row has no partner; a column of the key with one name on both sides is
+        there once. Its event time is that of this stream, with ``kind="right"`` that
+        of the other one; a full join has none.
+
+        State: the rows of both sides, each until the watermark has passed the last
+            moment at which a partner could come; half an interval more at the most.
+        Late events: rows older than the watermark join nothing, and go to
+            ``stream.late`` and ``stream.late_right``, or are dropped with
+            ``late="drop"``. All are counted.
+        After a restart: goes on with the rows of the last committed batch.
+
+        Args:
+            name: The step's name, once in a pipeline; its state is kept under it.
+            other: The right side.
+            on: The column of the key, or a mapping from this stream's columns to
+                those of the other. A row in which one is null has no partner.
+            within: How long after this stream's row the other's may be, from
+                ``between(...)``; a duration alone is either way.
+            kind: ``inner``, ``left``, ``right``, ``full``: pairs, and rows of a side
+                that had no partner; ``semi``, ``anti``: this stream's rows that had
+                one, or none.
+            late: ``side-output`` or ``drop``.
+            prefix: What the names of the other's columns begin with in the result.
 
         Raises:
-            StepError: [late-events-absent] this is not the stream that a window gave,
-                or the window drops them.
+            StepError: [name-refused], [join-without-bound], [interval-reversed],
+                [option-unknown], [join-needs-key], [join-needs-time],
+                [join-after-window], [late-rows-followed], [column-unknown],
+                [column-taken], [key-type-unsupported], [key-types-differ],
+                [duration-unreadable], [duration-too-long].
+
+        Example:
+            ``impressions.join("clicked", clicks, on="ad_id", kind="left",
+            within=between(seconds(0), minutes(10)))``
+        """
+        asked = AskedJoin(name, on, within, kind, late, prefix)
+        return Stream(join_step(self._step, other.step, asked, declared_at()))
+
+    @property
+    def late(self) -> Stream:
+        """The events that came too late for this window, or for this join.
+
+        They have the columns, key and time that they came with, and ``late_by_ms``:
+        how far the watermark was beyond their time. Of a join these are the rows of
+        its left side.
+
+        Raises:
+            StepError: [late-events-absent] this is not the stream that a window or a
+                join gave, or it drops them.
 
         Example:
             ``fraud.write("late", velocity.late, sinks.kafka("late-payments"))``
         """
         return Stream(late_step(self._step, declared_at()))
+
+    @property
+    def late_right(self) -> Stream:
+        """The rows of a join's right side that came too late for it.
+
+        They have the columns, key and time that they came with, and ``late_by_ms``.
+
+        Raises:
+            StepError: [late-events-absent] this is not the stream that a join gave,
+                or it drops them.
+        """
+        where = declared_at()
+        step = self._step
+        if not isinstance(step, Joined):
+            raise StepError(
+                "late-events-absent",
+                f"a stream made by {step.verb} has no right side",
+                hint="late_right is that of a join: stream.join(...).late_right.",
+                where=where,
+            )
+        return Stream(late_rows(step.input, is_left=False, where=where))
 
     def transform(
         self, function: Callable[[DataFrame], DataFrame], *, gives: type | None = None

@@ -17,9 +17,12 @@ from pyspark.sql import functions as sql
 from pyspark.sql.types import DecimalType, FloatType, IntegralType
 
 from headrace._spark import bridge
+from headrace._spark.joins import join
 from headrace.errors import StepError
 from headrace.plan.changes import KeepTable
-from headrace.plan.panes import KIND, chosen_columns, kind_of
+from headrace.plan.chosen import KIND, Chosen, chosen_columns, kind_of
+from headrace.plan.join_keys import key_types_differ
+from headrace.plan.join_steps import Join
 from headrace.plan.steps import (
     Dedupe,
     Read,
@@ -31,7 +34,7 @@ from headrace.plan.steps import (
     Where,
     walk,
 )
-from headrace.plan.window_steps import LateEvents, Panes, Window
+from headrace.plan.window_steps import Window
 from headrace.schema.types import Real, Whole
 
 if TYPE_CHECKING:
@@ -90,8 +93,8 @@ class Lowering:
                 return self._union(step)
             case Transform():
                 return self._transform(step)
-            case Panes() | LateEvents():
-                return self._chosen(step)
+        if isinstance(step, Chosen):
+            return self._chosen(step)
         return self._evaluated(step)
 
     def _evaluated(self, step: Step) -> DataFrame:
@@ -106,6 +109,8 @@ class Lowering:
                 return bridge.table(self._clocked(step.input), step)
             case Window():
                 return bridge.window(self._clocked(step.input), step)
+            case Join():
+                return self._join(step)
         raise AssertionError(step)
 
     def _union(self, step: Union) -> DataFrame:
@@ -123,6 +128,12 @@ class Lowering:
             heard |= reads(other)
         return frame
 
+    def _join(self, step: Join) -> DataFrame:
+        """Join two streams; a source that both share is heard once."""
+        left = self._clocked(step.input)
+        right = self._clocked(step.other, heard=reads(step.input))
+        return join(*_alike(step, left, right), step)
+
     def _clocked(self, step: Step, *, heard: Collection[Read] = ()) -> DataFrame:
         """Give a frame that drives the watermark; Spark wants that said only once.
 
@@ -134,8 +145,8 @@ class Lowering:
             return frame
         return frame.withWatermark(step.time, "0 seconds")
 
-    def _chosen(self, step: Panes | LateEvents) -> DataFrame:
-        """Give the panes of a window, or its late events, and the dead letters."""
+    def _chosen(self, step: Chosen) -> DataFrame:
+        """Give panes, results or late events, and the dead letters."""
         before = self.frame(step.input)
         told = chosen_columns(step)
         columns = [
@@ -163,6 +174,25 @@ class Lowering:
             *CARRIED,
         )
         return changed.unionByName(dead)
+
+
+def _alike(
+    step: Join, left: DataFrame, right: DataFrame
+) -> tuple[DataFrame, DataFrame]:
+    """Give the columns of the key the same type on both sides."""
+    for one, other in step.sides.on:
+        kinds = left.schema[one].dataType, right.schema[other].dataType
+        if all(isinstance(kind, IntegralType) for kind in kinds):
+            left = left.withColumn(one, sql.col(f"`{one}`").cast("bigint"))
+            right = right.withColumn(other, sql.col(f"`{other}`").cast("bigint"))
+        elif kinds[0].simpleString() != kinds[1].simpleString():
+            raise key_types_differ(
+                step.name,
+                (one, kinds[0].simpleString()),
+                (other, kinds[1].simpleString()),
+                step.where,
+            )
+    return left, right
 
 
 def _is_clocked(step: Step) -> bool:

@@ -36,6 +36,9 @@ class BatchProgress:
         tables: What each table did in this batch: ``in``, which is ``applied``,
             ``outdated`` and ``dead_letters`` together, and its net changes:
             ``inserted``, ``updated`` and ``deleted``.
+        joins: What each join did in this batch: ``in``, which is ``matched``,
+            ``unmatched``, ``late``, ``dead_letters`` and ``waiting`` together, the
+            last being by how many more rows wait than before; and its ``results``.
         captured: What came of each captured topic: ``records``, and the
             ``tombstones`` among them, which are skipped.
         state: How much each step keeps: rows, the timers that are set for them, and
@@ -56,6 +59,7 @@ class BatchProgress:
     delays: dict[str, float]
     windows: dict[str, dict[str, int]]
     tables: dict[str, dict[str, int]]
+    joins: dict[str, dict[str, int]]
     captured: dict[str, dict[str, int]]
     state: dict[str, dict[str, int]]
 
@@ -122,6 +126,7 @@ def _progress(
         delays=delays,
         windows=_metrics(told, "window"),
         tables=_metrics(told, "table"),
+        joins=_metrics(told, "join"),
         captured=_metrics(told, "captured"),
         state=_state(told.get("stateOperators", []), owners),
     )
