@@ -16,6 +16,7 @@ from headrace.errors import (
 )
 from headrace.event import event
 from headrace.joins.interval import between
+from headrace.joins.lookup import known, latest, settled
 from headrace.pipeline import Pipeline
 from headrace.schema.hints import digits
 from headrace.sources.kafka import kafka
@@ -59,11 +60,14 @@ __all__ = [
     "hopping",
     "hours",
     "kafka",
+    "known",
+    "latest",
     "milliseconds",
     "minutes",
     "refire",
     "seconds",
     "sessions",
+    "settled",
     "sinks",
     "sliding",
     "tumbling",

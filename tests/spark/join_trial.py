@@ -25,6 +25,7 @@ from headrace._spark.joins import join
 NAME = "tried"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 BEGINNING = EPOCH.isoformat()
+COLUMNS = "number bigint, k string, at timestamp"
 CARRIED = (
     "_origin struct<topic:string,partition:int,offset:bigint,timestamp:timestamp>, "
     "_dead struct<reason:string>"
@@ -44,6 +45,7 @@ class Given:
 
     results: Counter[Pair] = field(default_factory=Counter)
     late: Counter[tuple[str, int, int | None]] = field(default_factory=Counter)
+    missing: Counter[int] = field(default_factory=Counter)
     dead: int = 0
 
 
@@ -87,10 +89,8 @@ class Trial:
                 self.spark.conf.set(name, value)
 
     def _write(self, number: int, side: str) -> None:
-        rows: list[dict[str, Any]] = [{"clock": _iso(self.history.clocks[number])}]
-        rows += [_line(r) for r in self.history.rows[number] if r.side == side]
-        dead = {"_dead": {"reason": "json-malformed"}, "_origin": {"topic": side}}
-        rows += [{"clock": BEGINNING, **dead}] * self.history.dead[number]
+        rows: list[dict[str, Any]] = [{"clock": iso(self.history.clocks[number])}]
+        rows += [{"clock": BEGINNING, **line} for line in self._lines(number, side)]
         source = self.home / side
         source.mkdir(exist_ok=True)
         path = source / f"{number}.json"
@@ -98,21 +98,24 @@ class Trial:
         # Spark takes the oldest file first, and two written at once are of one age.
         os.utime(path, (number, number))
 
-    def _side(self, side: str) -> DataFrame:
+    def _lines(self, number: int, side: str) -> list[dict[str, Any]]:
+        """Give what a batch holds of a side."""
+        rows = [line_of(r) for r in self.history.rows[number] if r.side == side]
+        dead = {"_dead": {"reason": "json-malformed"}, "_origin": {"topic": side}}
+        return [*rows, *[dead] * self.history.dead[number]]
+
+    def _side(self, side: str, columns: str = f"{COLUMNS}, {CARRIED}") -> DataFrame:
         return (
-            self.spark.readStream.schema(
-                f"clock timestamp, number bigint, k string, at timestamp, {CARRIED}"
-            )
+            self.spark.readStream.schema(f"clock timestamp, {columns}")
             .option("maxFilesPerTrigger", "1")
             .json(str(self.home / side))
             .withWatermark("clock", "0 seconds")
             # By the clock: any other condition would keep its rows from the watermark.
             .where(f"clock = timestamp'{BEGINNING}'")
             .drop("clock")
-            .selectExpr("*", "0 as _read")
         )
 
-    def _query(self) -> None:
+    def _told(self) -> DataFrame:
         step = self.history.step
         side = {"key": ["k"], "time": "at"}
         terms = {
@@ -125,9 +128,13 @@ class Trial:
             "keep_late": step.late != "drop",
             "behind_us": None,
         }
-        told = join(self._side("left"), self._side("right"), Step(terms))
+        left, right = (self._side(s).selectExpr("*", "0 as _read") for s in SIDES)
+        return join(left, right, Step(terms))
+
+    def _query(self) -> None:
         query = (
-            told.selectExpr(
+            self._told()
+            .selectExpr(
                 "_kind", "_left", "_right", "late_by_ms", "_dead.reason as reason"
             )
             .writeStream.option("checkpointLocation", str(self.home / "checkpoint"))
@@ -147,10 +154,11 @@ class Trial:
             left, right = row["_left"], row["_right"]
             match row["_kind"]:
                 case 0:
-                    pair = (left and left["number"], right and right["number"])
-                    given.results[pair] += 1
+                    given.results[_number(left), _number(right)] += 1
                 case 1:
                     given.late["left", left["number"], row["late_by_ms"]] += 1
+                case 4 if right is None:
+                    given.missing[left["number"]] += 1
                 case 4:
                     given.late["right", right["number"], row["late_by_ms"]] += 1
                 case _:
@@ -181,9 +189,9 @@ def try_history(spark: SparkSession, home: Path, history: History) -> Trial:
         file = next(files) if progress["numInputRows"] else None
         rows = [] if file is None else history.rows[file]
         dead = 0 if file is None else 2 * history.dead[file]
-        told = model.batch(rows, _watermark(progress))
+        told = model.batch(rows, watermark_of(progress))
         given = trial.given[number]
-        assert given.results == told.results, _difference(number, given, told.results)
+        assert given.results == told.results, difference(number, given, told.results)
         assert given.late == told.late, f"batch {number}: late rows differ"
         assert given.dead == dead, f"batch {number}: dead letters differ"
         metric = progress["observedMetrics"].get(f"join.{NAME}")
@@ -211,23 +219,32 @@ def try_history(spark: SparkSession, home: Path, history: History) -> Trial:
     return trial
 
 
-def _line(row: Row) -> dict[str, Any]:
-    line = {"clock": BEGINNING, "number": row.number, "k": row.key}
+def line_of(row: Row) -> dict[str, Any]:
+    """Write a row as its source has it."""
+    line: dict[str, Any] = {"number": row.number, "k": row.key}
     if row.at is not None:
         line["at"] = (EPOCH + timedelta(microseconds=row.at)).isoformat()
     return line
 
 
-def _iso(millis: int) -> str:
+def iso(millis: int) -> str:
+    """Write a time in milliseconds."""
     return (EPOCH + timedelta(milliseconds=millis)).isoformat()
 
 
-def _watermark(progress: Any) -> int:
+def watermark_of(progress: Any) -> int:
+    """Give the watermark of a batch, in milliseconds."""
     shown = datetime.fromisoformat(progress["eventTime"]["watermark"])
     return round((shown - EPOCH).total_seconds() * 1000)
 
 
-def _difference(number: int, given: Given, expected: Counter[Pair]) -> str:
+def _number(row: Any) -> int | None:
+    found: int | None = None if row is None else row["number"]
+    return found
+
+
+def difference(number: int, given: Given, expected: Counter[Pair]) -> str:
+    """Say how the results of a batch differ."""
     more, less = given.results - expected, expected - given.results
     return (
         f"batch {number}: {len(more)} too many, {len(less)} too few\n"

@@ -54,3 +54,37 @@ def join(left: DataFrame, right: DataFrame, step: Joining) -> DataFrame:
     joins = java_class(spark, "joins.Joins")
     terms = json.dumps(step.terms)
     return DataFrame(joins.over(left._jdf, right._jdf, terms), spark)
+
+
+def look_up(events: DataFrame, changes: DataFrame, step: Joining) -> DataFrame:
+    """Answer events with the row that a table had for their key at their time.
+
+    ``_kind`` tells results, late events, dead letters and events without a row apart:
+    0, 1, 2 and 4. ``_left`` holds the event, ``_right`` the row.
+
+    Each batch of the query reports, as an observed metric ``lookup.<name>``, what
+    came ``in``, and ``matched``, ``missing``, ``late``, ``dead_letters`` and
+    ``waiting``, by how many more events wait than before, which add up to it; and
+    ``results``.
+
+    State: the versions of each row for some time, the last one while it is there; and
+        the events that wait.
+    Late events: answered for some time; then given on or only counted.
+    After a restart: goes on with the rows of the last committed batch.
+
+    Args:
+        events: A stream with a watermark, in append mode.
+        changes: Every change of the table, as `bridge.table` gives them one by one.
+        step: Its terms.
+
+    Raises:
+        StepError: [column-unknown], [column-ambiguous], [key-type-unsupported] a
+            column does not serve as a key.
+        MachineError: [operators-jar-missing], [spark-version-unsupported].
+    """
+    for name in step.terms["key"]:
+        require_key(events, name)
+    spark = events.sparkSession
+    lookups = java_class(spark, "joins.Lookups")
+    terms = json.dumps(step.terms)
+    return DataFrame(lookups.over(events._jdf, changes._jdf, terms), spark)

@@ -12,15 +12,16 @@ from pyspark.sql import functions as sql
 
 from headrace.plan import panes
 from headrace.plan.join_steps import Joined, LateRows
+from headrace.plan.lookup_steps import MissingRows
 from headrace.plan.window_steps import LATE_BY, LateEvents, Panes
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
 KIND = panes.KIND
-JOINED, LATE_LEFT, LATE_RIGHT = 0, 1, 4
+JOINED, LATE_LEFT, LATE_RIGHT, MISSING = 0, 1, 4, 4
 
-Chosen = Panes | LateEvents | Joined | LateRows
+Chosen = Panes | LateEvents | Joined | LateRows | MissingRows
 
 
 def kind_of(step: Chosen) -> int:
@@ -30,6 +31,8 @@ def kind_of(step: Chosen) -> int:
             return JOINED
         case LateRows():
             return LATE_LEFT if step.is_left else LATE_RIGHT
+        case MissingRows():
+            return MISSING
     return panes.kind_of(step)
 
 
@@ -50,6 +53,9 @@ def chosen_columns(step: Chosen, inside: str = "") -> dict[str, Column]:
             names = side.columns.names
             rows = {name: sql.col(f"{inside}{struct}.`{name}`") for name in names}
             return rows | {LATE_BY: sql.col(f"{inside}{LATE_BY}").cast("bigint")}
+        case MissingRows():
+            names = step.columns.names
+            return {name: sql.col(f"{inside}_left.`{name}`") for name in names}
     return panes.chosen_columns(step, inside)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from headrace.plan.join_steps import Join, Joined, LateRows
+from headrace.plan.join_steps import AnyJoin, Joined, LateRows
 from headrace.plan.routes import by_trunk
 from headrace.plan.steps import Output, Read, Stateful, Step, walk
 from headrace.plan.window_steps import LateEvents, Panes, Window
@@ -72,9 +72,9 @@ def _watermark(step: Step, timed: set[Step]) -> dict[str, str]:
     return {}
 
 
-def _late(step: Step, kept: set[Window | Join]) -> dict[str, str]:
+def _late(step: Step, kept: set[Window | AnyJoin]) -> dict[str, str]:
     """Say what becomes of the late events of a window or a join."""
-    if not isinstance(step, Window | Join):
+    if not isinstance(step, Window | AnyJoin):
         return {}
     unwritten = step.has_late_events and step not in kept
     counted = ", which no output writes: counted and not kept" if unwritten else ""

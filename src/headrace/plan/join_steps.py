@@ -12,7 +12,7 @@ from headrace.windows.lengths import microseconds
 
 # A result may be as old as the last moment that waits; a step behind it looks at the
 # moments before the watermark alone.
-_MOMENT = timedelta(microseconds=1)
+MOMENT = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True)
@@ -31,15 +31,14 @@ class Sides:
 
 
 @dataclass(frozen=True, eq=False)
-class Join(Stateful):
-    """Join two streams; its rows are results and late rows alike.
+class AnyJoin(Stateful):
+    """Join a stream with another, or with a table.
 
     `input` is the left side; `columns`, `key` and `time` are those of the results.
     """
 
     other: Step
     sides: Sides
-    within: Between
     kind: str
     late: str
 
@@ -49,6 +48,28 @@ class Join(Stateful):
     def inputs(self) -> tuple[Step, ...]:
         """The left side and the right."""
         return (self.input, self.other)
+
+    @property
+    def late_events(self) -> str:
+        """Say what becomes of late rows."""
+        return "dropped and counted" if self.late == "drop" else "go to the side output"
+
+    @property
+    def has_late_events(self) -> bool:
+        """Whether late rows go on as streams of their own."""
+        return self.late != "drop"
+
+    @property
+    def delay(self) -> timedelta | None:
+        """How much later than its time a result may come; None if it comes at once."""
+        return behind(self.input)
+
+
+@dataclass(frozen=True, eq=False)
+class Join(AnyJoin):
+    """Join two streams; its rows are results and late rows alike."""
+
+    within: Between
 
     @property
     def summary(self) -> str:
@@ -65,22 +86,12 @@ class Join(Stateful):
         )
 
     @property
-    def late_events(self) -> str:
-        """Say what becomes of late rows."""
-        return "dropped and counted" if self.late == "drop" else "go to the side output"
-
-    @property
-    def has_late_events(self) -> bool:
-        """Whether late rows go on as streams of their own."""
-        return self.late != "drop"
-
-    @property
     def delay(self) -> timedelta:
         """How much later than its time a result may come, beyond the watermark."""
         within = self.within
         waits = -within.least if self.kind == "right" else within.most
         before = behind(self.input, self.other) or timedelta(0)
-        return before + max(waits, timedelta(0)) + _MOMENT
+        return before + max(waits, timedelta(0)) + MOMENT
 
     @property
     def terms(self) -> dict[str, Any]:
@@ -100,9 +111,9 @@ class Join(Stateful):
 
 @dataclass(frozen=True, eq=False)
 class Joined(OneInput):
-    """The results of a join, row by row."""
+    """The results of a join, row by row; with a table, `input` is a `LookUp`."""
 
-    input: Join
+    input: AnyJoin
 
     verb: ClassVar[str] = "joined"
 
@@ -111,7 +122,7 @@ class Joined(OneInput):
 class LateRows(OneInput):
     """The rows of one side that came too late for a join, row by row."""
 
-    input: Join
+    input: AnyJoin
     is_left: bool
 
     verb: ClassVar[str] = "late"
@@ -133,7 +144,7 @@ def behind(*steps: Step) -> timedelta | None:
 
 
 def _behind(step: Step) -> timedelta | None:
-    if isinstance(step, Join):
+    if isinstance(step, AnyJoin):
         return step.delay
     return behind(*step.inputs) if step.inputs else None
 

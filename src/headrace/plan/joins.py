@@ -10,7 +10,7 @@ from headrace.errors import StepError
 from headrace.joins.interval import KINDS, LATE, Between
 from headrace.plan.columns import require_column_names
 from headrace.plan.join_keys import require_on, require_timed
-from headrace.plan.join_steps import Join, Joined, LateRows, Sides
+from headrace.plan.join_steps import AnyJoin, Join, Joined, LateRows, Sides
 from headrace.plan.steps import Step
 from headrace.plan.window_steps import LATE_BY
 from headrace.schema.names import require_name
@@ -55,25 +55,27 @@ def join_step(left: Step, right: Step, asked: AskedJoin, where: str) -> Joined:
         asked.name,
         right,
         sides,
-        within,
         asked.kind,
         asked.late,
+        within,
     )
     return Joined(join.columns, key, time, where, join)
 
 
-def late_rows(join: Join, *, is_left: bool, where: str) -> LateRows:
+def late_rows(join: AnyJoin, *, is_left: bool, where: str) -> LateRows:
     """Give the step that tells the late rows of one side.
 
     Raises:
         StepError: [late-events-absent] the join drops them.
     """
     if not join.has_late_events:
+        dropped = join.late == "drop"
+        why = 'has late="drop"' if dropped else "looks at no time"
         raise StepError(
             "late-events-absent",
-            f'join "{join.name}" has late="drop", so it has no late events',
+            f'join "{join.name}" {why}, so it has no late events',
             detail=f"it is declared at {join.where}.",
-            hint='leave out late="drop".',
+            hint='leave out late="drop".' if dropped else None,
             where=where,
         )
     side = join.input if is_left else join.other

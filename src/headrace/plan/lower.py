@@ -10,19 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as sql
 from pyspark.sql.types import DecimalType, FloatType, IntegralType
 
 from headrace._spark import bridge
-from headrace._spark.joins import join
+from headrace._spark.joins import join, look_up
 from headrace.errors import StepError
 from headrace.plan.changes import KeepTable
 from headrace.plan.chosen import KIND, Chosen, chosen_columns, kind_of
 from headrace.plan.join_keys import key_types_differ
 from headrace.plan.join_steps import Join
+from headrace.plan.lookup_steps import LookUp
 from headrace.plan.steps import (
     Dedupe,
     Read,
@@ -39,6 +40,7 @@ from headrace.schema.types import Real, Whole
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType, StructType
 
     from headrace.schema.expressions import Expression
     from headrace.schema.types import FieldType, Record
@@ -111,6 +113,8 @@ class Lowering:
                 return bridge.window(self._clocked(step.input), step)
             case Join():
                 return self._join(step)
+            case LookUp():
+                return self._look_up(step)
         raise AssertionError(step)
 
     def _union(self, step: Union) -> DataFrame:
@@ -133,6 +137,20 @@ class Lowering:
         left = self._clocked(step.input)
         right = self._clocked(step.other, heard=reads(step.input))
         return join(*_alike(step, left, right), step)
+
+    def _look_up(self, step: LookUp) -> DataFrame:
+        """Answer events by a table; a source that both share is heard once."""
+        events = self._clocked(step.input)
+        changes = self._clocked(step.other, heard=reads(step.input))
+        row = cast("StructType", changes.schema["after"].dataType)
+        for one, other in step.sides.on:
+            kinds = events.schema[one].dataType, row[other].dataType
+            if all(isinstance(kind, IntegralType) for kind in kinds):
+                same = sql.col(f"`{one}`").cast(kinds[1])
+                events = events.withColumn(one, same)
+            else:
+                _require_same_kind(step.name, (one, other), kinds, step.where)
+        return look_up(events, changes, step)
 
     def _clocked(self, step: Step, *, heard: Collection[Read] = ()) -> DataFrame:
         """Give a frame that drives the watermark; Spark wants that said only once.
@@ -185,14 +203,17 @@ def _alike(
         if all(isinstance(kind, IntegralType) for kind in kinds):
             left = left.withColumn(one, sql.col(f"`{one}`").cast("bigint"))
             right = right.withColumn(other, sql.col(f"`{other}`").cast("bigint"))
-        elif kinds[0].simpleString() != kinds[1].simpleString():
-            raise key_types_differ(
-                step.name,
-                (one, kinds[0].simpleString()),
-                (other, kinds[1].simpleString()),
-                step.where,
-            )
+        else:
+            _require_same_kind(step.name, (one, other), kinds, step.where)
     return left, right
+
+
+def _require_same_kind(
+    name: str, on: tuple[str, str], kinds: tuple[DataType, DataType], where: str
+) -> None:
+    one, other = (kind.simpleString() for kind in kinds)
+    if one != other:
+        raise key_types_differ(name, (on[0], one), (on[1], other), where)
 
 
 def _is_clocked(step: Step) -> bool:

@@ -10,6 +10,7 @@ from headrace.plan.columns import require_column_names
 from headrace.plan.join_keys import require_not_late
 from headrace.plan.join_steps import Joined, LateRows, behind
 from headrace.plan.joins import late_rows
+from headrace.plan.lookups import require_uncorrected
 from headrace.plan.steps import Output, Step
 from headrace.plan.window_firing import require_firing
 from headrace.plan.window_steps import (
@@ -62,6 +63,7 @@ def window_step(before: Step, asked: Asked, where: str) -> Panes:
     _require_kind(asked, before, where)
     _require_first(asked, before, where)
     require_not_late(f'window "{asked.name}"', before, where)
+    require_uncorrected(f'window "{asked.name}"', before, where)
     require_firing(asked.name, asked.kind, asked.firing, asked.hot_keys, where)
     _require_gathered(asked, before, where)
     by = (asked.by,) if isinstance(asked.by, str) else tuple(asked.by or ())

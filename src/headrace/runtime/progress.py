@@ -39,6 +39,7 @@ class BatchProgress:
         joins: What each join did in this batch: ``in``, which is ``matched``,
             ``unmatched``, ``late``, ``dead_letters`` and ``waiting`` together, the
             last being by how many more rows wait than before; and its ``results``.
+            With a table ``missing`` stands for ``unmatched``.
         captured: What came of each captured topic: ``records``, and the
             ``tombstones`` among them, which are skipped.
         state: How much each step keeps: rows, the timers that are set for them, and
@@ -126,7 +127,7 @@ def _progress(
         delays=delays,
         windows=_metrics(told, "window"),
         tables=_metrics(told, "table"),
-        joins=_metrics(told, "join"),
+        joins=_metrics(told, "join") | _metrics(told, "lookup"),
         captured=_metrics(told, "captured"),
         state=_state(told.get("stateOperators", []), owners),
     )

@@ -6,7 +6,6 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.Iterator;
 import java.util.List;
-import java.util.function.Predicate;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.streaming.ExpiredTimerInfo;
 import org.apache.spark.sql.streaming.OutputMode;
@@ -48,7 +47,7 @@ final class IntervalJoin extends StatefulProcessor<Row, Row, Row> {
 
     @Override
     public void init(OutputMode outputMode, TimeMode timeMode) {
-        shelves = new Shelves(getHandle(), terms);
+        shelves = new Shelves(getHandle(), terms.name(), terms.width());
     }
 
     @Override
@@ -72,7 +71,7 @@ final class IntervalJoin extends StatefulProcessor<Row, Row, Row> {
                 take(arrival, watermark, out);
             }
         }
-        store(Shelf::isNew);
+        shelves.storeAll(Shelf::isNew, this::quietUntil, this::alarm);
         return CollectionConverters.asScala(out.all().iterator());
     }
 
@@ -82,10 +81,13 @@ final class IntervalJoin extends StatefulProcessor<Row, Row, Row> {
         JoinedRows out = new JoinedRows();
         long watermark = now(timers);
         shelves.open();
-        for (Shelf shelf : shelves.all()) {
-            release(shelf, watermark, out);
+        for (Waiting waiting : shelves.taken(row -> row.at + terms.hold(row.isLeft) < watermark)) {
+            if (!waiting.matched) {
+                out.unmatched(waiting.isLeft, waiting.row, terms.tellsUnmatched(waiting.isLeft));
+            }
         }
-        store(shelf -> shelf.quietUntil < watermark);
+        shelves.storeAll(
+                shelf -> shelf.quietUntil < watermark, this::quietUntil, this::alarm);
         return CollectionConverters.asScala(out.all().iterator());
     }
 
@@ -124,7 +126,7 @@ final class IntervalJoin extends StatefulProcessor<Row, Row, Row> {
             // Of the right nothing is told where only rows of the left are.
             byte[] kept = isLeft || terms.pairs() ? arrival.row : NOTHING;
             shelves.find(isLeft, shelves.number(arrival.at))
-                    .add(new Waiting(arrival.at, kept, matched));
+                    .add(new Waiting(isLeft, arrival.at, kept, matched));
         }
     }
 
@@ -143,42 +145,10 @@ final class IntervalJoin extends StatefulProcessor<Row, Row, Row> {
         }
     }
 
-    /** Takes away the rows that no partner can come for, and tells which have had none. */
-    private void release(Shelf shelf, long watermark, JoinedRows out) {
-        Iterator<Waiting> rows = shelf.rows.iterator();
-        while (rows.hasNext()) {
-            Waiting waiting = rows.next();
-            if (waiting.at + terms.hold(shelf.isLeft) < watermark) {
-                if (!waiting.matched) {
-                    out.unmatched(
-                            shelf.isLeft, waiting.row, terms.tellsUnmatched(shelf.isLeft));
-                }
-                rows.remove();
-                shelf.changed = true;
-            }
-        }
-    }
-
-    /**
-     * Writes what has changed.
-     *
-     * @param needsTimer whether a shelf has no timer that is still to come
-     */
-    private void store(Predicate<Shelf> needsTimer) {
-        for (Shelf shelf : shelves.looked()) {
-            boolean isTimeless = !shelf.rows.isEmpty() && needsTimer.test(shelf);
-            if (!shelf.changed && !isTimeless) {
-                continue;
-            }
-            long quiet = quietUntil(shelf);
-            // A timer that is due too early finds nothing to do, and sets the next.
-            if (isTimeless || !shelf.rows.isEmpty() && quiet < shelf.quietUntil) {
-                shelf.quietUntil = quiet;
-                long moment = quiet + 1 + Math.max(0, terms.behind());
-                getHandle().registerTimer(-Math.floorDiv(-moment, MICROS));
-            }
-            shelves.store(shelf);
-        }
+    /** Sets a timer for the first watermark that is at or beyond a moment. */
+    private void alarm(long moment) {
+        long later = moment + Math.max(0, terms.behind());
+        getHandle().registerTimer(-Math.floorDiv(-later, MICROS));
     }
 
     /** The last moment of the watermark at which nothing is to be done about a shelf. */

@@ -15,6 +15,9 @@ final class JoinedRows {
     static final int TALLY = 3;
     static final int LATE_RIGHT = 4;
 
+    /** An event for which a table has no row. */
+    static final int MISSING = 4;
+
     private final List<Row> rows = new ArrayList<>();
     private long in;
     private long matched;
@@ -61,6 +64,12 @@ final class JoinedRows {
             int kind = isLeft ? LATE_LEFT : LATE_RIGHT;
             rows.add(RowFactory.create(kind, left, right, by, null, null, null, null, null));
         }
+    }
+
+    /** Counts an event for which there is no row, and sets it apart. */
+    void missing(byte[] event) {
+        unmatched++;
+        rows.add(RowFactory.create(MISSING, event, null, null, null, null, null, null, null));
     }
 
     /** Counts a row that has found its first partner. */

@@ -26,13 +26,15 @@ final class Shelf {
     /** Whether the state store has one at all. */
     boolean stored;
 
-    /** A row that waits for partners: its time, its bytes, and whether it has had one. */
+    /** A row that waits for partners: its side, time and bytes, and whether it has had one. */
     static final class Waiting {
+        final boolean isLeft;
         final long at;
         final byte[] row;
         boolean matched;
 
-        Waiting(long at, byte[] row, boolean matched) {
+        Waiting(boolean isLeft, long at, byte[] row, boolean matched) {
+            this.isLeft = isLeft;
             this.at = at;
             this.row = row;
             this.matched = matched;
@@ -63,7 +65,7 @@ final class Shelf {
             boolean matched = in.get() != 0;
             byte[] row = new byte[in.getInt()];
             in.get(row);
-            shelf.rows.add(new Waiting(at, row, matched));
+            shelf.rows.add(new Waiting(shelf.isLeft, at, row, matched));
         }
         shelf.stored = true;
         return shelf;

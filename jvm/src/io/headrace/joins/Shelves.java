@@ -1,15 +1,22 @@
 package io.headrace.joins;
 
+import io.headrace.joins.Shelf.Waiting;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
+import java.util.Comparator;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.function.LongConsumer;
+import java.util.function.Predicate;
+import java.util.function.ToLongFunction;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.streaming.MapState;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
 import org.apache.spark.sql.streaming.TTLConfig;
 import scala.Tuple2;
-import scala.collection.Iterator;
 
 /** The shelves of the key at hand; each is read once, and written if it has changed. */
 final class Shelves {
@@ -17,14 +24,14 @@ final class Shelves {
     private final long width;
     private Map<Long, Shelf> found;
 
-    Shelves(StatefulProcessorHandle handle, JoinTerms terms) {
+    Shelves(StatefulProcessorHandle handle, String name, long width) {
         this.state =
                 handle.getMapState(
-                        "waiting-" + terms.name(),
+                        "waiting-" + name,
                         Encoders.LONG(),
                         Encoders.BINARY(),
                         TTLConfig.NONE());
-        this.width = terms.width();
+        this.width = width;
     }
 
     /** Turns to another key. */
@@ -54,7 +61,7 @@ final class Shelves {
 
     /** Reads all that the key has. */
     Collection<Shelf> all() {
-        Iterator<Tuple2<Long, byte[]>> stored = state.iterator();
+        scala.collection.Iterator<Tuple2<Long, byte[]>> stored = state.iterator();
         while (stored.hasNext()) {
             Tuple2<Long, byte[]> next = stored.next();
             found.computeIfAbsent(next._1(), place -> Shelf.read(place, next._2()));
@@ -62,12 +69,51 @@ final class Shelves {
         return new ArrayList<>(found.values());
     }
 
-    /** Those that have been looked at. */
-    Collection<Shelf> looked() {
-        return found.values();
+    /** Takes rows away from all shelves, and gives them in the order of their times. */
+    List<Waiting> taken(Predicate<Waiting> wanted) {
+        List<Waiting> found = new ArrayList<>();
+        for (Shelf shelf : all()) {
+            Iterator<Waiting> rows = shelf.rows.iterator();
+            while (rows.hasNext()) {
+                Waiting row = rows.next();
+                if (wanted.test(row)) {
+                    rows.remove();
+                    shelf.changed = true;
+                    found.add(row);
+                }
+            }
+        }
+        found.sort(
+                Comparator.comparingLong((Waiting row) -> row.at)
+                        .thenComparing(row -> row.row, Arrays::compare));
+        return found;
     }
 
-    void store(Shelf shelf) {
+    /**
+     * Writes what has changed.
+     *
+     * @param needsTimer whether a shelf has no timer that is still to come
+     * @param quietUntil the last moment of the watermark at which nothing is to be done about it
+     * @param alarm sets a timer for the first watermark at or beyond a moment
+     */
+    void storeAll(
+            Predicate<Shelf> needsTimer, ToLongFunction<Shelf> quietUntil, LongConsumer alarm) {
+        for (Shelf shelf : found.values()) {
+            boolean isTimeless = !shelf.rows.isEmpty() && needsTimer.test(shelf);
+            if (!shelf.changed && !isTimeless) {
+                continue;
+            }
+            long quiet = quietUntil.applyAsLong(shelf);
+            // A timer that is due too early finds nothing to do, and sets the next.
+            if (isTimeless || !shelf.rows.isEmpty() && quiet < shelf.quietUntil) {
+                shelf.quietUntil = quiet;
+                alarm.accept(quiet + 1);
+            }
+            store(shelf);
+        }
+    }
+
+    private void store(Shelf shelf) {
         if (!shelf.rows.isEmpty()) {
             state.updateValue(shelf.place(), shelf.bytes());
         } else if (shelf.stored) {
