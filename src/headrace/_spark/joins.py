@@ -88,3 +88,27 @@ def look_up(events: DataFrame, changes: DataFrame, step: Joining) -> DataFrame:
     lookups = java_class(spark, "joins.Lookups")
     terms = json.dumps(step.terms)
     return DataFrame(lookups.over(events._jdf, changes._jdf, terms), spark)
+
+
+def join_tables(left: DataFrame, right: DataFrame, step: Joining) -> DataFrame:
+    """Join the net changes of two tables; give what each batch has changed.
+
+    The rows of both sides before and after a change stand in ``_left_before``,
+    ``_right_before``, ``_left_after`` and ``_right_after``, null where there is none.
+
+    State: the rows of both tables.
+    Late events: applied like any other.
+    After a restart: goes on with the rows of the last committed batch.
+
+    Args:
+        left: Net changes, as `bridge.table` gives them.
+        right: Those of another table, whose key the left rows name.
+        step: Its terms.
+
+    Raises:
+        MachineError: [operators-jar-missing], [spark-version-unsupported].
+    """
+    spark = left.sparkSession
+    joins = java_class(spark, "joins.TableJoins")
+    terms = json.dumps(step.terms)
+    return DataFrame(joins.over(left._jdf, right._jdf, terms), spark)

@@ -10,12 +10,13 @@ from typing import Protocol
 from headrace.errors import DeliveryError, StepError
 from headrace.joins.interval import LATE
 from headrace.joins.lookup import Lookup
+from headrace.plan.changes import KeepTable
 from headrace.plan.columns import require_column_names
 from headrace.plan.join_keys import require_on, require_timed
 from headrace.plan.join_steps import Joined
 from headrace.plan.joins import added_columns, joined_sides, require_no_clash
 from headrace.plan.lookup_steps import LookUp, MissingRows, correcting, every_change
-from headrace.plan.steps import Output, Step
+from headrace.plan.steps import Output, Stateful, Step, walk
 from headrace.schema.names import require_name
 from headrace.schema.types import Record
 from headrace.windows.lengths import require_timedelta
@@ -64,7 +65,8 @@ def lookup_step(events: Step, table: Kept, asked: AskedLookup, where: str) -> Jo
     require_timed(name, events, where)
     require_uncorrected(f'join "{name}"', events, where)
     on = require_on(name, asked.on, events.columns, table.row, where)
-    _require_primary(name, table, on, where)
+    require_primary(name, table, [b for _, b in on], where)
+    _require_one_table(name, table, where)
     sides = joined_sides(on, table.row, asked.prefix)
     added = added_columns(table.row, sides, required=asked.kind == "inner")
     require_no_clash(events.columns, added, name, where)
@@ -149,10 +151,13 @@ def require_uncorrected(what: str, step: Step, where: str) -> None:
         )
 
 
-def _require_primary(
-    name: str, table: Kept, on: Sequence[tuple[str, str]], where: str
-) -> None:
-    asked = sorted(b for _, b in on)
+def require_primary(name: str, table: Kept, by: Sequence[str], where: str) -> None:
+    """Refuse to look rows of a table up by anything but its key.
+
+    Raises:
+        StepError: [join-key-not-primary] the columns are not the table's key.
+    """
+    asked = sorted(by)
     if table.key and asked == sorted(table.key):
         return
     key = ", ".join(table.key)
@@ -167,6 +172,20 @@ def _require_primary(
         else "give all of it, or keep the table's key in its columns.",
         where=where,
     )
+
+
+def _require_one_table(name: str, table: Kept, where: str) -> None:
+    steps = [step for step in walk(table.step) if isinstance(step, Stateful)]
+    made = next((step for step in steps if not isinstance(step, KeepTable)), None)
+    if made is not None:
+        raise StepError(
+            "lookup-of-joined-table",
+            f'join "{name}" looks rows up in "{made.name}", which is made of others',
+            detail=f"it is declared at {made.where}; it tells the net change of each "
+            "batch, and not which row there was at each time.",
+            hint="write it into a topic, and read that as a table elsewhere.",
+            where=where,
+        )
 
 
 def _require_options(asked: AskedLookup, where: str) -> None:

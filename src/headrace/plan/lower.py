@@ -17,7 +17,7 @@ from pyspark.sql import functions as sql
 from pyspark.sql.types import DecimalType, FloatType, IntegralType
 
 from headrace._spark import bridge
-from headrace._spark.joins import join, look_up
+from headrace._spark.joins import join, join_tables, look_up
 from headrace.errors import StepError
 from headrace.plan.changes import KeepTable
 from headrace.plan.chosen import KIND, Chosen, chosen_columns, kind_of
@@ -35,6 +35,7 @@ from headrace.plan.steps import (
     Where,
     walk,
 )
+from headrace.plan.table_joins import JoinTables, joined_row
 from headrace.plan.window_steps import Window
 from headrace.schema.types import Real, Whole
 
@@ -111,10 +112,17 @@ class Lowering:
                 return bridge.table(self._clocked(step.input), step)
             case Window():
                 return bridge.window(self._clocked(step.input), step)
+        return self._joined(step)
+
+    def _joined(self, step: Step) -> DataFrame:
+        """Give the frame of a step that has two sides."""
+        match step:
             case Join():
                 return self._join(step)
             case LookUp():
                 return self._look_up(step)
+            case JoinTables():
+                return self._join_tables(step)
         raise AssertionError(step)
 
     def _union(self, step: Union) -> DataFrame:
@@ -151,6 +159,23 @@ class Lowering:
             else:
                 _require_same_kind(step.name, (one, other), kinds, step.where)
         return look_up(events, changes, step)
+
+    def _join_tables(self, step: JoinTables) -> DataFrame:
+        """Join two tables, and give the rows of the result as one struct each."""
+        left = self._clocked(step.input)
+        right = self._clocked(step.other, heard=reads(step.input))
+        rows = [cast("StructType", f.schema["after"].dataType) for f in (left, right)]
+        for one, other in step.sides.on:
+            kinds = rows[0][one].dataType, rows[1][other].dataType
+            _require_same_kind(step.name, (one, other), kinds, step.where)
+        told = join_tables(left, right, step)
+        return told.select(
+            _joined_rows(step, "before").alias("before"),
+            _joined_rows(step, "after").alias("after"),
+            sql.lit(None).cast("bigint").alias("position"),
+            "changed_at",
+            *CARRIED,
+        )
 
     def _clocked(self, step: Step, *, heard: Collection[Read] = ()) -> DataFrame:
         """Give a frame that drives the watermark; Spark wants that said only once.
@@ -214,6 +239,23 @@ def _require_same_kind(
     one, other = (kind.simpleString() for kind in kinds)
     if one != other:
         raise key_types_differ(name, (on[0], one), (on[1], other), where)
+
+
+def _joined_rows(step: JoinTables, when: str) -> Column:
+    """Give the row of two tables before or after a change; null if there is none."""
+    left, right = f"_left_{when}", f"_right_{when}"
+    renamed = {called: name for name, called in step.sides.renamed.items()}
+    found = []
+    for name in joined_row(step).names:
+        of_left = sql.col(f"{left}.`{name}`")
+        of_right = sql.col(f"{right}.`{renamed.get(name, name)}`")
+        if name in step.sides.merged:
+            value = sql.coalesce(of_left, of_right)
+        else:
+            value = of_right if name in renamed else of_left
+        found.append(value.alias(name))
+    is_there = sql.isnotnull(left) | sql.isnotnull(right)
+    return sql.when(is_there, sql.struct(*found))
 
 
 def _is_clocked(step: Step) -> bool:
