@@ -34,11 +34,12 @@ chaos: ready ## kill drivers and brokers at length; SEED=n replays a run
 soak: ready ## hold windows against their model at length; SEED=n replays a run
 	$(BIN)/python tests/spark/window_soak.py --cases 300 $(if $(SEED),--seed $(SEED))
 
-bench: ready ## measure throughput beside plain Spark, latency, windows, stores
+bench: ready ## measure throughput beside plain Spark, latency, windows, stores, joins
 	$(BIN)/python bench/delivery.py
 	$(BIN)/python bench/latency.py
 	$(BIN)/python bench/windows.py
 	$(BIN)/python bench/stores.py
+	$(BIN)/python bench/joins.py
 
 wheel: ready ## build the wheel into dist/
 	$(BIN)/uv build --wheel --no-build-isolation --python $(BIN)/python

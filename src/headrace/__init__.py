@@ -15,6 +15,8 @@ from headrace.errors import (
     StepError,
 )
 from headrace.event import event
+from headrace.joins.interval import between
+from headrace.joins.lookup import known, latest, settled
 from headrace.pipeline import Pipeline
 from headrace.schema.hints import digits
 from headrace.sources.kafka import kafka
@@ -48,6 +50,7 @@ __all__ = [
     "Table",
     "after",
     "assigned",
+    "between",
     "cdc",
     "counted",
     "days",
@@ -57,11 +60,14 @@ __all__ = [
     "hopping",
     "hours",
     "kafka",
+    "known",
+    "latest",
     "milliseconds",
     "minutes",
     "refire",
     "seconds",
     "sessions",
+    "settled",
     "sinks",
     "sliding",
     "tumbling",

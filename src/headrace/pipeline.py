@@ -12,6 +12,7 @@ from headrace.errors import DeliveryError, StepError
 from headrace.event import event_type
 from headrace.plan.changes import keep_table, read_changes
 from headrace.plan.explain import explain
+from headrace.plan.lookups import require_correctable
 from headrace.plan.steps import Output, Read, Stateful, Step, walk
 from headrace.plan.targets import require_target
 from headrace.plan.window import require_replaceable
@@ -270,6 +271,7 @@ class Pipeline:
             dead_letters=self.dead_letter_topic,
         )
         require_replaceable(output)
+        require_correctable(output)
         _require_step_names([*(o.step for o in self._outputs), step])
         self._outputs.append(output)
 

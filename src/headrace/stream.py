@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from headrace.errors import StepError
 from headrace.event import event_type
+from headrace.joins.interval import Between
+from headrace.joins.lookup import Lookup
 from headrace.plan.columns import require_column_names, require_same_columns
 from headrace.plan.dedupe import dedupe_step
+from headrace.plan.join_asked import AskedAny, any_join
+from headrace.plan.join_steps import Joined
+from headrace.plan.joins import late_rows
+from headrace.plan.lookups import Kept, missing_rows
 from headrace.plan.steps import Select, Step, Transform, Union, Where
 from headrace.plan.window import Asked, late_step, window_step
 from headrace.schema.expressions import (
@@ -239,21 +246,121 @@ class Stream:
         asked = Asked(name, kind, by, having, firing, hot_keys, aggregates)
         return Stream(window_step(self._step, asked, declared_at()))
 
-    @property
-    def late(self) -> Stream:
-        """The events that came too late for this window's panes.
+    def join(  # noqa: PLR0913 - a user's words, each with a default
+        self,
+        name: str,
+        other: Stream | Kept,
+        /,
+        *,
+        on: str | Mapping[str, str],
+        within: Between | timedelta | None = None,
+        lookup: Lookup | None = None,
+        kind: str | None = None,
+        late: str = "side-output",
+        prefix: str | None = None,
+    ) -> Stream:
+        """Put rows together by key: of two streams, or of this one and a table.
 
-        They have the columns, key and time that they came with, and ``late_by_ms``:
-        how far the watermark was beyond their time.
+        Rows of two streams belong together within an interval of event time; an event
+        is answered with the row that a table had at the event's own time.
+
+        The result has the columns of this stream, then those of the other side, null
+        where there is no row; a column of the key with one name on both sides is
+        there once. Its event time is that of this stream, with ``kind="right"`` that
+        of the other one; a full join has none.
+
+        State: the rows of both sides, each until the watermark has passed the last
+            moment at which a partner could come, half an interval more at the most.
+            Of a table the versions of each row for the retention, and the last one.
+        Late events: rows older than the watermark, or with a table by more than the
+            retention, join nothing, and go to ``stream.late`` and
+            ``stream.late_right``, or are dropped with ``late="drop"``. All are
+            counted.
+        After a restart: goes on with the rows of the last committed batch.
+
+        Args:
+            name: The step's name, once in a pipeline; its state is kept under it.
+            other: The right side, a stream or a table.
+            on: The column of the key, or a mapping from this stream's columns to
+                those of the other. A row in which one is null has no partner.
+            within: How long after this stream's row the other's may be, from
+                ``between(...)``; a duration alone is either way. Not of a table.
+            lookup: When a table answers and by which row: ``settled()``, the default,
+                ``known()`` or ``latest()``.
+            kind: ``inner``, ``left``, ``right``, ``full``: pairs, and rows of a side
+                that had no partner; ``semi``, ``anti``: this stream's rows that had
+                one, or none. ``inner`` for streams and ``left`` for a table unless
+                set; a table takes no others.
+            late: ``side-output`` or ``drop``.
+            prefix: What the names of the other's columns begin with in the result.
 
         Raises:
-            StepError: [late-events-absent] this is not the stream that a window gave,
-                or the window drops them.
+            StepError: [name-refused], [join-without-bound], [interval-reversed],
+                [option-unknown], [join-needs-key], [join-needs-time],
+                [join-after-window], [late-rows-followed], [column-unknown],
+                [column-taken], [key-type-unsupported], [key-types-differ],
+                [duration-unreadable], [duration-too-long], [duration-negative],
+                [join-option-unfit], [join-key-not-primary], [retention-too-short],
+                [corrections-followed].
+
+        Example:
+            ``payments.join("profile", profiles, on="user_id")`` and
+            ``impressions.join("clicked", clicks, on="ad_id", kind="left",
+            within=between(seconds(0), minutes(10)))``
+        """
+        asked = AskedAny(name, on, within, lookup, kind, late, prefix)
+        right = other.step if isinstance(other, Stream) else other
+        return Stream(any_join(self._step, right, asked, declared_at()))
+
+    @property
+    def missing(self) -> Stream:
+        """The events for which the table of this join had no row.
+
+        They have the columns, key and time that they came with.
+
+        Raises:
+            StepError: [missing-rows-absent] this is not the stream that a join with a
+                table gave, or it does not set them apart.
+        """
+        return Stream(missing_rows(self._step, declared_at()))
+
+    @property
+    def late(self) -> Stream:
+        """The events that came too late for this window, or for this join.
+
+        They have the columns, key and time that they came with, and ``late_by_ms``:
+        how far the watermark was beyond their time. Of a join these are the rows of
+        its left side.
+
+        Raises:
+            StepError: [late-events-absent] this is not the stream that a window or a
+                join gave, or it drops them.
 
         Example:
             ``fraud.write("late", velocity.late, sinks.kafka("late-payments"))``
         """
         return Stream(late_step(self._step, declared_at()))
+
+    @property
+    def late_right(self) -> Stream:
+        """The rows of a join's right side that came too late for it.
+
+        They have the columns, key and time that they came with, and ``late_by_ms``.
+
+        Raises:
+            StepError: [late-events-absent] this is not the stream that a join gave,
+                or it drops them.
+        """
+        where = declared_at()
+        step = self._step
+        if not isinstance(step, Joined):
+            raise StepError(
+                "late-events-absent",
+                f"a stream made by {step.verb} has no right side",
+                hint="late_right is that of a join: stream.join(...).late_right.",
+                where=where,
+            )
+        return Stream(late_rows(step.input, is_left=False, where=where))
 
     def transform(
         self, function: Callable[[DataFrame], DataFrame], *, gives: type | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from headrace.errors import DeliveryError, StepError
@@ -15,6 +15,7 @@ from headrace.plan.table import (
     require_steady,
     rows_of,
 )
+from headrace.plan.table_joins import AskedTables, join_tables
 from headrace.schema.expressions import (
     Expression,
     column,
@@ -132,6 +133,48 @@ class Table:
             ``profiles.changes().where("op = 'update' and after.city <> before.city")``
         """
         return Stream(changes_of(self._step, declared_at()))
+
+    def join(
+        self,
+        name: str,
+        other: Table,
+        /,
+        *,
+        on: str | Mapping[str, str],
+        kind: str = "inner",
+        prefix: str | None = None,
+    ) -> Table:
+        """Join two tables: a table that changes whenever either of them does.
+
+        `on` names the key of the other table: this table's own key, or columns that
+        name a row of the other one, such as the customer of an order. The result has
+        this table's key, its columns, and then those of the other.
+
+        State: the rows of both tables.
+        Late events: applied like any other: the order of the log counts, not time.
+        After a restart: goes on with the rows of the last committed batch.
+
+        Args:
+            name: The step's name, once in a pipeline; its state is kept under it.
+            other: The right table.
+            on: The column, or a mapping from this table's columns to those of the
+                other. A row in which one is null has no partner.
+            kind: ``inner``, rows that have a partner; ``left``, all of this table's;
+                ``full``, those of either, where both have the same key.
+            prefix: What the names of the other's columns begin with in the result.
+
+        Raises:
+            StepError: [name-refused], [option-unknown], [join-needs-key],
+                [join-key-not-primary], [column-unknown], [column-taken],
+                [key-type-unsupported], [key-types-differ].
+
+        Example:
+            ``orders.join("named", customers, on="customer_id", kind="left")``
+        """
+        asked = AskedTables(name, on, kind, prefix)
+        step = join_tables(self, other, asked, declared_at())
+        # A row of the right alone has of the left only the key.
+        return Table(step, self.key, None if kind == "full" else self.fixed)
 
     def _select(self, chosen: Sequence[tuple[str, str]], where: str) -> Table:
         """Build the columns of new names and what each of them is."""

@@ -18,7 +18,7 @@ PARAMETERS = 6
 COMMANDS = "src/headrace/cli/"
 
 # So are those of a verb that says with words what others need a class for.
-VERBS = {"window"}
+VERBS = {"join", "window"}
 
 
 def module_faults(text: str) -> list[str]:

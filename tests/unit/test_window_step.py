@@ -430,6 +430,7 @@ def test_the_operator_is_told_all_terms(payments: Stream) -> None:
         "allowed_us": 600_000_000,
         "keep_late": True,
         "spread": 0,
+        "behind_us": None,
     }
 
 

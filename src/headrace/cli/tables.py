@@ -134,7 +134,9 @@ def _tables(pipeline: Pipeline, name: str | None) -> list[KeepTable]:
         StepError: [table-unknown] it keeps no table, or none of that name.
     """
     steps = [step for output in pipeline.outputs for step in walk(output.step)]
-    found = {step.name: step for step in steps if isinstance(step, KeepTable)}
+    tables = [step for step in steps if isinstance(step, KeepTable)]
+    # What gives every change to a join is told with the table itself.
+    found = {step.name: step for step in tables if not step.every}
     if not found or (name is not None and name not in found):
         asked = "no table" if name is None else f'no table "{name}"'
         raise StepError(

@@ -49,10 +49,14 @@ class ReadChanges(Read):
 
 @dataclass(frozen=True, eq=False)
 class KeepTable(Stateful):
-    """Keep the last row of each key, and give what each batch has changed."""
+    """Keep the last row of each key, and give what each batch has changed.
+
+    With `every` each change is given, and not only the net change of a batch.
+    """
 
     input: ReadChanges
     remembered: timedelta
+    every: bool = False
 
     verb: ClassVar[str] = "table"
 
@@ -81,6 +85,7 @@ class KeepTable(Stateful):
             "name": self.name,
             "key": list(self.by),
             "captured": self.input.is_captured,
+            "every_change": self.every,
             # Spark's numbers of time have 64 bits; what is longer is for ever.
             "remembered_us": min(microseconds(self.remembered), 2**62),
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from headrace.errors import StepError
+from headrace.plan.lookups import require_uncorrected
 from headrace.plan.steps import Dedupe, Step
 from headrace.plan.window_steps import windows
 from headrace.schema.expressions import unknown_column
@@ -23,6 +24,7 @@ def dedupe_step(
     """
     require_name(name, "a step", where)
     _require_before_windows(name, before, where)
+    require_uncorrected(f'dedupe "{name}"', before, where)
     if before.time is None:
         raise StepError(
             "dedupe-needs-time",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from headrace.plan.join_steps import AnyJoin, Joined, LateRows
 from headrace.plan.routes import by_trunk
 from headrace.plan.steps import Output, Read, Stateful, Step, walk
 from headrace.plan.window_steps import LateEvents, Panes, Window
@@ -32,8 +33,8 @@ def explain(
 ) -> dict[str, Any]:
     """Give all that is known of a pipeline before it runs, as plain data."""
     numbers = _numbers(outputs)
-    steps = [step for step in numbers if not isinstance(step, Panes)]
-    kept = {step.input for step in steps if isinstance(step, LateEvents)}
+    steps = [step for step in numbers if not isinstance(step, Panes | Joined)]
+    kept = {s.input for s in steps if isinstance(s, LateEvents | LateRows)}
     # Only a step that keeps something asks how far event time has come.
     timed = {
         read for step in steps if isinstance(step, Stateful) for read in walk(step)
@@ -55,11 +56,11 @@ def explain(
 
 
 def _numbers(outputs: Sequence[Output]) -> dict[Step, int]:
-    """Number the steps; the panes of a window are told with it."""
+    """Number the steps; what a window or a join gives is told with it."""
     numbers: dict[Step, int] = {}
     for output in outputs:
         for step in walk(output.step):
-            same = step.input if isinstance(step, Panes) else step
+            same = step.input if isinstance(step, Panes | Joined) else step
             numbers.setdefault(step, numbers.get(same, len(set(numbers.values())) + 1))
     return numbers
 
@@ -71,9 +72,9 @@ def _watermark(step: Step, timed: set[Step]) -> dict[str, str]:
     return {}
 
 
-def _late(step: Step, kept: set[Window]) -> dict[str, str]:
-    """Say what becomes of the late events of a window."""
-    if not isinstance(step, Window):
+def _late(step: Step, kept: set[Window | AnyJoin]) -> dict[str, str]:
+    """Say what becomes of the late events of a window or a join."""
+    if not isinstance(step, Window | AnyJoin):
         return {}
     unwritten = step.has_late_events and step not in kept
     counted = ", which no output writes: counted and not kept" if unwritten else ""

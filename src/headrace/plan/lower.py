@@ -10,16 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as sql
 from pyspark.sql.types import DecimalType, FloatType, IntegralType
 
 from headrace._spark import bridge
+from headrace._spark.joins import join, join_tables, look_up
 from headrace.errors import StepError
 from headrace.plan.changes import KeepTable
-from headrace.plan.panes import KIND, chosen_columns, kind_of
+from headrace.plan.chosen import KIND, Chosen, chosen_columns, kind_of
+from headrace.plan.join_keys import key_types_differ
+from headrace.plan.join_steps import Join
+from headrace.plan.lookup_steps import LookUp
 from headrace.plan.steps import (
     Dedupe,
     Read,
@@ -31,11 +35,13 @@ from headrace.plan.steps import (
     Where,
     walk,
 )
-from headrace.plan.window_steps import LateEvents, Panes, Window
+from headrace.plan.table_joins import JoinTables, joined_row
+from headrace.plan.window_steps import Window
 from headrace.schema.types import Real, Whole
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType, StructType
 
     from headrace.schema.expressions import Expression
     from headrace.schema.types import FieldType, Record
@@ -90,8 +96,8 @@ class Lowering:
                 return self._union(step)
             case Transform():
                 return self._transform(step)
-            case Panes() | LateEvents():
-                return self._chosen(step)
+        if isinstance(step, Chosen):
+            return self._chosen(step)
         return self._evaluated(step)
 
     def _evaluated(self, step: Step) -> DataFrame:
@@ -106,6 +112,17 @@ class Lowering:
                 return bridge.table(self._clocked(step.input), step)
             case Window():
                 return bridge.window(self._clocked(step.input), step)
+        return self._joined(step)
+
+    def _joined(self, step: Step) -> DataFrame:
+        """Give the frame of a step that has two sides."""
+        match step:
+            case Join():
+                return self._join(step)
+            case LookUp():
+                return self._look_up(step)
+            case JoinTables():
+                return self._join_tables(step)
         raise AssertionError(step)
 
     def _union(self, step: Union) -> DataFrame:
@@ -123,6 +140,43 @@ class Lowering:
             heard |= reads(other)
         return frame
 
+    def _join(self, step: Join) -> DataFrame:
+        """Join two streams; a source that both share is heard once."""
+        left = self._clocked(step.input)
+        right = self._clocked(step.other, heard=reads(step.input))
+        return join(*_alike(step, left, right), step)
+
+    def _look_up(self, step: LookUp) -> DataFrame:
+        """Answer events by a table; a source that both share is heard once."""
+        events = self._clocked(step.input)
+        changes = self._clocked(step.other, heard=reads(step.input))
+        row = cast("StructType", changes.schema["after"].dataType)
+        for one, other in step.sides.on:
+            kinds = events.schema[one].dataType, row[other].dataType
+            if all(isinstance(kind, IntegralType) for kind in kinds):
+                same = sql.col(f"`{one}`").cast(kinds[1])
+                events = events.withColumn(one, same)
+            else:
+                _require_same_kind(step.name, (one, other), kinds, step.where)
+        return look_up(events, changes, step)
+
+    def _join_tables(self, step: JoinTables) -> DataFrame:
+        """Join two tables, and give the rows of the result as one struct each."""
+        left = self._clocked(step.input)
+        right = self._clocked(step.other, heard=reads(step.input))
+        rows = [cast("StructType", f.schema["after"].dataType) for f in (left, right)]
+        for one, other in step.sides.on:
+            kinds = rows[0][one].dataType, rows[1][other].dataType
+            _require_same_kind(step.name, (one, other), kinds, step.where)
+        told = join_tables(left, right, step)
+        return told.select(
+            _joined_rows(step, "before").alias("before"),
+            _joined_rows(step, "after").alias("after"),
+            sql.lit(None).cast("bigint").alias("position"),
+            "changed_at",
+            *CARRIED,
+        )
+
     def _clocked(self, step: Step, *, heard: Collection[Read] = ()) -> DataFrame:
         """Give a frame that drives the watermark; Spark wants that said only once.
 
@@ -134,8 +188,8 @@ class Lowering:
             return frame
         return frame.withWatermark(step.time, "0 seconds")
 
-    def _chosen(self, step: Panes | LateEvents) -> DataFrame:
-        """Give the panes of a window, or its late events, and the dead letters."""
+    def _chosen(self, step: Chosen) -> DataFrame:
+        """Give panes, results or late events, and the dead letters."""
         before = self.frame(step.input)
         told = chosen_columns(step)
         columns = [
@@ -163,6 +217,45 @@ class Lowering:
             *CARRIED,
         )
         return changed.unionByName(dead)
+
+
+def _alike(
+    step: Join, left: DataFrame, right: DataFrame
+) -> tuple[DataFrame, DataFrame]:
+    """Give the columns of the key the same type on both sides."""
+    for one, other in step.sides.on:
+        kinds = left.schema[one].dataType, right.schema[other].dataType
+        if all(isinstance(kind, IntegralType) for kind in kinds):
+            left = left.withColumn(one, sql.col(f"`{one}`").cast("bigint"))
+            right = right.withColumn(other, sql.col(f"`{other}`").cast("bigint"))
+        else:
+            _require_same_kind(step.name, (one, other), kinds, step.where)
+    return left, right
+
+
+def _require_same_kind(
+    name: str, on: tuple[str, str], kinds: tuple[DataType, DataType], where: str
+) -> None:
+    one, other = (kind.simpleString() for kind in kinds)
+    if one != other:
+        raise key_types_differ(name, (on[0], one), (on[1], other), where)
+
+
+def _joined_rows(step: JoinTables, when: str) -> Column:
+    """Give the row of two tables before or after a change; null if there is none."""
+    left, right = f"_left_{when}", f"_right_{when}"
+    renamed = {called: name for name, called in step.sides.renamed.items()}
+    found = []
+    for name in joined_row(step).names:
+        of_left = sql.col(f"{left}.`{name}`")
+        of_right = sql.col(f"{right}.`{renamed.get(name, name)}`")
+        if name in step.sides.merged:
+            value = sql.coalesce(of_left, of_right)
+        else:
+            value = of_right if name in renamed else of_left
+        found.append(value.alias(name))
+    is_there = sql.isnotnull(left) | sql.isnotnull(right)
+    return sql.when(is_there, sql.struct(*found))
 
 
 def _is_clocked(step: Step) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as sql
 
 from headrace.plan.changes import DELETED, TableRows
+from headrace.plan.chosen import KIND, Chosen, chosen_columns, kind_of
 from headrace.plan.lower import (
     CARRIED,
     Lowering,
@@ -18,11 +19,9 @@ from headrace.plan.lower import (
     true_for,
     widened,
 )
-from headrace.plan.panes import KIND, chosen_columns, kind_of
 from headrace.plan.routes import Route, RowByRow, by_trunk
 from headrace.plan.steps import Output, Read, Select, Union, Where
 from headrace.plan.targets import require_key_found
-from headrace.plan.window_steps import LateEvents, Panes
 from headrace.schema.types import Unknown
 
 if TYPE_CHECKING:
@@ -116,7 +115,7 @@ class _FanOut:
         return frame, struct, keep
 
     def _columns(
-        self, step: Select | Panes | LateEvents | Union, struct: str, frame: DataFrame
+        self, step: Select | Chosen | Union, struct: str, frame: DataFrame
     ) -> dict[str, Column]:
         """Give the columns of a step that computes or chooses some."""
         if isinstance(step, Union):

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from headrace.plan.join_steps import Joined, LateRows
+from headrace.plan.lookup_steps import MissingRows
 from headrace.plan.steps import Output, Select, Step, Union, Where
 from headrace.plan.window_steps import LateEvents, Panes
 
-RowByRow = Where | Select | Panes | LateEvents
+RowByRow = Where | Select | Panes | LateEvents | Joined | LateRows | MissingRows
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,10 @@ from dataclasses import dataclass, replace
 
 from headrace.errors import DeliveryError, StepError
 from headrace.plan.columns import require_column_names
+from headrace.plan.join_keys import require_not_late
+from headrace.plan.join_steps import Joined, LateRows, behind
+from headrace.plan.joins import late_rows
+from headrace.plan.lookups import require_uncorrected
 from headrace.plan.steps import Output, Step
 from headrace.plan.window_firing import require_firing
 from headrace.plan.window_steps import (
@@ -58,7 +62,10 @@ def window_step(before: Step, asked: Asked, where: str) -> Panes:
     require_name(asked.name, "a step", where)
     _require_kind(asked, before, where)
     _require_first(asked, before, where)
+    require_not_late(f'window "{asked.name}"', before, where)
+    require_uncorrected(f'window "{asked.name}"', before, where)
     require_firing(asked.name, asked.kind, asked.firing, asked.hot_keys, where)
+    _require_gathered(asked, before, where)
     by = (asked.by,) if isinstance(asked.by, str) else tuple(asked.by or ())
     _require_keys(asked.name, by, before.columns, where)
     aggregates = read_aggregates(asked.aggregates, before.columns, before.time, where)
@@ -85,19 +92,24 @@ def window_step(before: Step, asked: Asked, where: str) -> Panes:
     return Panes(window.columns, window.key, window.time, where, window)
 
 
-def late_step(step: Step, where: str) -> LateEvents:
-    """Give the step that tells the late events of a window's stream.
+def late_step(step: Step, where: str) -> LateEvents | LateRows:
+    """Give the step that tells the late events of a window or a join.
 
     Raises:
         StepError: [late-events-absent] there are none.
     """
+    if isinstance(step, Joined):
+        return late_rows(step.input, is_left=True, where=where)
     if not isinstance(step, Panes):
-        behind = next(windows(step), None)
-        if behind is None:
+        earlier = next(windows(step), None)
+        if earlier is None:
             fact = f"a stream made by {step.verb} has no late events"
-            hint = "late events are those of a window: stream.window(...).late."
+            hint = (
+                "late events are those of a window or a join: take `.late` from the "
+                "stream that it gave."
+            )
         else:
-            fact = f'behind window "{behind.name}" a {step.verb} keeps no late events'
+            fact = f'behind window "{earlier.name}" a {step.verb} keeps no late events'
             hint = "take `.late` from the stream that window(...) gave."
         raise StepError("late-events-absent", fact, hint=hint, where=where)
     window = step.input
@@ -185,6 +197,17 @@ def _require_first(asked: Asked, before: Step, where: str) -> None:
             "watermark, and the second would be closed before the first has told "
             "what belongs into it.",
             hint="write the panes into a topic, and read it in a second pipeline.",
+            where=where,
+        )
+
+
+def _require_gathered(asked: Asked, before: Step, where: str) -> None:
+    if asked.hot_keys is not None and behind(before) is not None:
+        raise StepError(
+            "hot-keys-unsupported",
+            f'window "{asked.name}" cannot spread its keys',
+            detail="it is fed by a join, whose rows come later than their time says.",
+            hint='leave out hot_keys="spread".',
             where=where,
         )
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from headrace.plan.join_steps import behind
 from headrace.plan.steps import OneInput, Read, Stateful, Step, Transform, walk
 from headrace.windows.aggregates import Aggregate
 from headrace.windows.firing import Firing, Refire
@@ -112,6 +113,7 @@ class Window(Stateful):
     def terms(self) -> dict[str, Any]:
         """What the operator has to know."""
         early = self.firing.early
+        later = behind(self.input)
         wanted = [self.having.sql] if self.having else []
         return {
             "name": self.name,
@@ -128,6 +130,7 @@ class Window(Stateful):
             "allowed_us": microseconds(self.firing.allowed),
             "keep_late": self.firing.keeps_late,
             "spread": _PARTS if self.hot_keys == "spread" else 0,
+            "behind_us": None if later is None else microseconds(later),
         }
 
     @property

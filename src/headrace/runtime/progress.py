@@ -38,6 +38,10 @@ class BatchProgress:
         tables: What each table did in this batch: ``in``, which is ``applied``,
             ``outdated`` and ``dead_letters`` together, and its net changes:
             ``inserted``, ``updated`` and ``deleted``.
+        joins: What each join did in this batch: ``in``, which is ``matched``,
+            ``unmatched``, ``late``, ``dead_letters`` and ``waiting`` together, the
+            last being by how many more rows wait than before; and its ``results``.
+            With a table ``missing`` stands for ``unmatched``.
         captured: What came of each captured topic: ``records``, and the
             ``tombstones`` among them, which are skipped.
         propagation: How long the changes of each captured topic took to each output,
@@ -60,6 +64,7 @@ class BatchProgress:
     delays: dict[str, float]
     windows: dict[str, dict[str, int]]
     tables: dict[str, dict[str, int]]
+    joins: dict[str, dict[str, int]]
     captured: dict[str, dict[str, int]]
     propagation: dict[str, dict[str, dict[str, int]]]
     state: dict[str, dict[str, int]]
@@ -133,6 +138,7 @@ def _progress(
         delays=delays,
         windows=_metrics(told, "window"),
         tables=_metrics(told, "table"),
+        joins=_metrics(told, "join") | _metrics(told, "lookup"),
         captured=_metrics(told, "captured"),
         propagation={},
         state=_state(told.get("stateOperators", []), owners),

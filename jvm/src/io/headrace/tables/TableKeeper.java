@@ -82,19 +82,28 @@ final class TableKeeper extends StatefulProcessor<Row, Row, Row> {
         Kept kept = before;
         Change last = null;
         long seen = 0;
+        List<Row> every = new ArrayList<>(0);
         for (Change change : Merged.inOrder(arrived)) {
             if (kept != null && (terms.isCaptured() ? kept.hasSeen(change) : kept.isBeyond(change))) {
                 seen++;
                 continue;
             }
+            Kept known = kept;
             kept = Kept.after(change, filled(change, kept), shape, kept);
             last = change;
+            if (terms.everyChange()) {
+                addIfChanged(every, known, kept, change);
+            }
         }
         if (last != null) {
             state.update(kept.toBytes());
             if (kept.isDeleted()) {
                 rememberUntil(kept, timers.getCurrentWatermarkInMs());
             }
+        }
+        if (terms.everyChange()) {
+            every.add(tally(arrived.size(), seen));
+            return CollectionConverters.asScala(every.iterator());
         }
         return Iterator.single(told(before, kept, last, arrived.size(), seen));
     }
@@ -109,12 +118,37 @@ final class TableKeeper extends StatefulProcessor<Row, Row, Row> {
         return CollectionConverters.asScala(Collections.emptyIterator());
     }
 
+    /** Adds one of several changes, if it has changed anything; its turn stands for its position. */
+    private void addIfChanged(List<Row> every, Kept before, Kept after, Change change) {
+        byte[] old = before == null ? null : before.row();
+        if (Arrays.equals(old, after.row())) {
+            return;
+        }
+        // A row that a snapshot was the first to tell of was there before, nobody knows since when.
+        boolean isSinceEver = change.isSnapshot() && old == null;
+        boolean isTimed = !isSinceEver && after.at() != Origin.NO_TIME;
+        every.add(
+                RowFactory.create(
+                        CHANGE,
+                        old,
+                        after.row(),
+                        (long) every.size(),
+                        isTimed ? Long.valueOf(after.at()) : null,
+                        change.carried(),
+                        0L,
+                        0L));
+    }
+
+    private static Row tally(long in, long seen) {
+        return RowFactory.create(TALLY, null, null, null, null, null, in, seen);
+    }
+
     /** Gives the net change, or only the counts where nothing has changed in the end. */
     private Row told(Kept before, Kept after, Change last, long in, long seen) {
         byte[] old = before == null ? null : before.row();
         byte[] now = after == null ? null : after.row();
         if (last == null || Arrays.equals(old, now)) {
-            return RowFactory.create(TALLY, null, null, null, null, null, in, seen);
+            return tally(in, seen);
         }
         Long position = last.place() == null ? null : Long.valueOf(last.place().position());
         if (!terms.isCaptured()) {

@@ -14,9 +14,12 @@ import java.util.List;
  * @param key the columns of its key
  * @param isCaptured whether a connector tells its changes, with their positions; otherwise the
  *     records of a topic are its rows
+ * @param everyChange whether each change is given, and not only the net change of a batch; then its
+ *     position is its turn in the batch
  * @param remembered for how long a deleted key is known to be deleted, in microseconds
  */
-record TableTerms(String name, List<String> key, boolean isCaptured, long remembered)
+record TableTerms(
+        String name, List<String> key, boolean isCaptured, boolean everyChange, long remembered)
         implements Serializable {
     static final long FOR_EVER = 1L << 62;
 
@@ -33,6 +36,7 @@ record TableTerms(String name, List<String> key, boolean isCaptured, long rememb
                 told.get("name").asText(),
                 key,
                 told.get("captured").asBoolean(),
+                told.path("every_change").asBoolean(),
                 told.get("remembered_us").asLong());
     }
 }

@@ -23,7 +23,7 @@ import scala.jdk.javaapi.CollectionConverters;
  * same: Spark writes the functions of a stage anew for each batch, on the driver, while the batch
  * runs, and this then writes what the query says of itself at that moment.
  */
-final class RunningBatch implements Serializable {
+public final class RunningBatch implements Serializable {
     /** The batch where no stream runs, but a finished data set. */
     static final String NONE = "";
 
@@ -36,13 +36,14 @@ final class RunningBatch implements Serializable {
     private transient WeakReference<StreamExecution> query;
     private transient String name;
     private transient long watermark;
+    private transient long watermarkBefore;
 
-    RunningBatch(SparkSession session) {
+    public RunningBatch(SparkSession session) {
         this.session = session;
     }
 
     /** Names the function by which the query's plan is known among others. */
-    void isOf(Object planned) {
+    public void isOf(Object planned) {
         this.function = planned;
     }
 
@@ -55,12 +56,22 @@ final class RunningBatch implements Serializable {
 
     /** The watermark of the batch in milliseconds; to be asked in a task. */
     long watermark() {
+        requireOwnBatch();
+        return watermark;
+    }
+
+    /** The watermark of the batch before it in milliseconds; to be asked in a task. */
+    public long watermarkBefore() {
+        requireOwnBatch();
+        return watermarkBefore;
+    }
+
+    private void requireOwnBatch() {
         String wanted = ofTask();
         if (!wanted.equals(name)) {
             throw new IllegalStateException(
                     "a task of batch " + wanted + " was planned for batch " + name);
         }
-        return watermark;
     }
 
     private void writeObject(ObjectOutputStream out) throws IOException {
@@ -69,12 +80,20 @@ final class RunningBatch implements Serializable {
         IncrementalExecution batch = running == null ? null : running.lastExecution();
         out.writeUTF(batch == null ? NONE : running.id() + "/" + batch.currentBatchId());
         out.writeLong(batch == null ? 0 : batch.offsetSeqMetadata().batchWatermarkMs());
+        out.writeLong(batch == null ? 0 : before(batch));
     }
 
     private void readObject(ObjectInputStream in) throws IOException, ClassNotFoundException {
         in.defaultReadObject();
         name = in.readUTF();
         watermark = in.readLong();
+        watermarkBefore = in.readLong();
+    }
+
+    private static long before(IncrementalExecution batch) {
+        return batch.prevOffsetSeqMetadata().isEmpty()
+                ? 0
+                : batch.prevOffsetSeqMetadata().get().batchWatermarkMs();
     }
 
     private synchronized StreamExecution query() {

@@ -65,10 +65,11 @@ abstract class WindowProcessor extends StatefulProcessor<Row, Row, Row> {
             setApart(rows, out);
             return CollectionConverters.asScala(out.rows().iterator());
         }
-        long watermark = micros(timers.getCurrentWatermarkInMs());
+        scala.collection.BufferedIterator<Row> all = rows.buffered();
+        long watermark = watermarkFor(all.head(), timers);
         long onTime = 0;
         long late = 0;
-        List<Arrivals.Arrival> events = arrivals.inOrder(rows);
+        List<Arrivals.Arrival> events = arrivals.inOrder(all);
         begin(watermark, out, true);
         for (Arrivals.Arrival event : events) {
             if (take(event, watermark, out)) {
@@ -88,7 +89,7 @@ abstract class WindowProcessor extends StatefulProcessor<Row, Row, Row> {
     @Override
     public Iterator<Row> handleExpiredTimer(Row key, TimerValues timers, ExpiredTimerInfo info) {
         PaneRows out = new PaneRows(key);
-        long watermark = micros(timers.getCurrentWatermarkInMs());
+        long watermark = now(timers);
         begin(watermark, out, false);
         finish(watermark, out);
         return CollectionConverters.asScala(out.rows().iterator());
@@ -113,8 +114,23 @@ abstract class WindowProcessor extends StatefulProcessor<Row, Row, Row> {
     /** Sets a timer for the first watermark that is at or beyond a moment, if that ever comes. */
     protected void alarm(long moment) {
         if (moment != Long.MAX_VALUE) {
-            getHandle().registerTimer(-Math.floorDiv(-moment, MICROS));
+            long later = plus(moment, Math.max(0, terms.behind()));
+            getHandle().registerTimer(-Math.floorDiv(-later, MICROS));
         }
+    }
+
+    /**
+     * The watermark that events are judged by. Behind a step that tells rows when the watermark
+     * moves, it is that of the batch before; the timers fire behind them, in the same batch.
+     */
+    private long watermarkFor(Row row, TimerValues timers) {
+        return terms.isBehind()
+                ? micros(row.<Long>getAs(Before.COLUMN)) - terms.behind()
+                : now(timers);
+    }
+
+    private long now(TimerValues timers) {
+        return micros(timers.getCurrentWatermarkInMs()) - Math.max(0, terms.behind());
     }
 
     /** Adds; what is too large for a number is the end of time. */

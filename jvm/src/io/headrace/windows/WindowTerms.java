@@ -24,6 +24,8 @@ import java.util.List;
  * @param allowed how long after its end a window is corrected
  * @param keepsLate whether late events go on, instead of only being counted
  * @param spread over how many parts a key's events are spread, each with a state of its own; or 0
+ * @param behind by how much it follows the watermark later, as its events come from a step that tells
+ *     them so much later; -1 where they come at once
  */
 record WindowTerms(
         String name,
@@ -45,7 +47,8 @@ record WindowTerms(
         Panes panes,
         long allowed,
         boolean keepsLate,
-        int spread)
+        int spread,
+        long behind)
         implements Serializable {
 
     private static final String HAVING = "_having";
@@ -90,7 +93,13 @@ record WindowTerms(
                 Panes.valueOf(told.get("panes").asText().toUpperCase()),
                 told.path("allowed_us").asLong(),
                 told.path("keep_late").asBoolean(),
-                told.path("spread").asInt());
+                told.path("spread").asInt(),
+                told.path("behind_us").asLong(-1));
+    }
+
+    /** Whether events come from a step that tells them when the watermark moves. */
+    boolean isBehind() {
+        return behind >= 0;
     }
 
     /** Whether a window can fire more than its on-time pane. */

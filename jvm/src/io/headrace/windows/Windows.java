@@ -146,6 +146,9 @@ public final class Windows {
             grouped = grouped.withColumn(PART, spread(terms.spread()));
             keys.add(col(PART));
         }
+        if (terms.isBehind()) {
+            grouped = grouped.withColumn(Before.COLUMN, Before.column(rows.sparkSession()));
+        }
         Column[] keyed = keys.toArray(Column[]::new);
         // Spark binds a row by position and wants all columns bound, the key's too.
         return grouped.groupBy(keyed)

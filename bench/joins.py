@@ -1,0 +1,228 @@
+"""Joins beside hand-written Spark, in one run.
+
+Two topics of impressions and clicks are joined within ten minutes into a third topic:
+by Spark's own stream-stream join and Kafka sink, and by a pipeline. Then a topic of
+impressions is answered by a table, once that is filled with rows: its events per
+second have nothing beside them, as Spark has no such join. The rounds alternate.
+
+Run it: ``python bench/joins.py --events 500000 --rows 1000000``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from confluent_kafka import Producer
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sql
+
+from headrace import Pipeline, between, event, kafka, minutes, seconds, settled, sinks
+from headrace._spark import end, session
+from headrace.log import administer, create_topic, writer_settings
+from headrace.runtime.run import Conditions, start
+from headrace.runtime.topics import make_missing_topics
+from headrace.services import Stack
+
+PARTITIONS = 4
+MOST_PER_BATCH = 250_000
+BEGAN_AT = datetime(2026, 1, 1, tzinfo=UTC)
+SPAN = timedelta(hours=1)
+SHOWN = "ad string, number bigint, shown_at timestamp"
+CLICKED = "ad string, number bigint, clicked_at timestamp"
+
+
+@event(key="ad", time="shown_at")
+class Impression:
+    """The left side."""
+
+    ad: str
+    number: int
+    shown_at: datetime
+
+
+@event(key="ad", time="clicked_at")
+class Click:
+    """The right side."""
+
+    ad: str
+    number: int
+    clicked_at: datetime
+
+
+@event(key="ad")
+class Ad:
+    """A row of the table."""
+
+    ad: str
+    price: int
+
+
+def write(bootstrap: str, topic: str, rows: Iterator[tuple[str, object, int]]) -> None:
+    """Fill a topic with keys, values and times in milliseconds."""
+    settings = {"linger.ms": 50, "queue.buffering.max.messages": 500_000}
+    producer = Producer({**writer_settings(bootstrap), **settings})
+    for key, value, at in rows:
+        while True:
+            try:
+                producer.produce(topic, json.dumps(value), key=key, timestamp=at)
+                break
+            except BufferError:
+                producer.poll(0.1)
+    producer.flush()
+
+
+def events(count: int, ads: int, time_: str) -> Iterator[tuple[str, object, int]]:
+    """Give an hour of events; those of the same number are of the same ad."""
+    for number in range(count):
+        ad = f"ad-{number * 7919 % ads:07}"
+        at = BEGAN_AT + SPAN * number / count
+        row = {"ad": ad, "number": number, time_: at.isoformat()}
+        yield ad, row, int(at.timestamp() * 1000)
+
+
+def rows(count: int) -> Iterator[tuple[str, object, int]]:
+    """Give the rows of a table, all of before the events."""
+    at = int((BEGAN_AT - SPAN).timestamp() * 1000)
+    for number in range(count):
+        ad = f"ad-{number:07}"
+        yield ad, {"ad": ad, "price": number}, at
+
+
+class Bench:
+    """The topics, and the ways to join them."""
+
+    def __init__(self, spark: SparkSession, bootstrap: str) -> None:
+        self.spark = spark
+        self.bootstrap = bootstrap
+
+    def by_hand(self) -> float:
+        """Write it in Spark's own functions."""
+        left = self._read("shown", SHOWN, "shown_at").alias("l")
+        right = self._read("clicked", CLICKED, "clicked_at").alias("r")
+        joined = left.join(
+            right,
+            sql.expr(
+                "l.ad = r.ad and clicked_at >= shown_at "
+                "and clicked_at <= shown_at + interval 10 minutes"
+            ),
+        ).selectExpr("l.ad", "l.number", "shown_at", "r.number as click", "clicked_at")
+        target = f"bench-{uuid.uuid4().hex[:8]}-out"
+        create_topic(administer(self.bootstrap, None), target, partitions=PARTITIONS)
+        with tempfile.TemporaryDirectory() as home:
+            began = time.monotonic()
+            query = (
+                joined.select(
+                    sql.col("ad").alias("key"),
+                    sql.to_json(sql.struct("*")).alias("value"),
+                )
+                .writeStream.format("kafka")
+                .option("kafka.bootstrap.servers", self.bootstrap)
+                .option("topic", target)
+                .option("checkpointLocation", str(Path(home) / "checkpoint"))
+                .trigger(availableNow=True)
+                .start()
+            )
+            query.awaitTermination()
+            return time.monotonic() - began
+
+    def joined(self) -> float:
+        """Join two streams."""
+        made = Pipeline(f"bench-{uuid.uuid4().hex[:8]}")
+        lag = seconds(10)
+        left = made.read(kafka("shown", Impression), out_of_order=lag)
+        right = made.read(kafka("clicked", Click), out_of_order=lag)
+        within = between(seconds(0), minutes(10))
+        pairs = left.join("pairs", right.rename(number="click"), on="ad", within=within)
+        made.write("pairs", pairs, sinks.kafka(f"{made.name}-out"))
+        return self._run(made)
+
+    def answered(self) -> float:
+        """Let a table answer, and take off what it takes to fill it."""
+        filled = Pipeline(f"bench-{uuid.uuid4().hex[:8]}")
+        events = filled.read(kafka("shown", Impression), out_of_order=seconds(10))
+        table = filled.table(kafka("ads", Ad))
+        answers = events.join("price", table, on="ad", lookup=settled())
+        filled.write("answers", answers, sinks.kafka(f"{filled.name}-out"))
+        return self._run(filled)
+
+    def _read(self, topic: str, fields: str, time_: str) -> DataFrame:
+        return (
+            self.spark.readStream.format("kafka")
+            .option("kafka.bootstrap.servers", self.bootstrap)
+            .option("subscribe", topic)
+            .option("startingOffsets", "earliest")
+            .option("maxOffsetsPerTrigger", MOST_PER_BATCH)
+            .load()
+            .select(sql.from_json(sql.col("value").cast("string"), fields).alias("e"))
+            .select("e.*")
+            .withWatermark(time_, "10 seconds")
+        )
+
+    def _run(self, made: Pipeline) -> float:
+        make_missing_topics(administer(self.bootstrap, None), made)
+        with tempfile.TemporaryDirectory() as home:
+            began = time.monotonic()
+            conditions = Conditions(
+                self.bootstrap,
+                str(Path(home) / "checkpoint"),
+                until_caught_up=True,
+                most_per_batch=MOST_PER_BATCH,
+            )
+            start(made, self.spark, conditions).await_end()
+            return time.monotonic() - began
+
+
+def main() -> None:
+    """Run all ways in turns and print the ratios."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--events", type=int, default=500_000)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as home:
+        Path(home).chmod(0o755)
+        stack = Stack(Path(home) / "run")
+        try:
+            stack.up(["kafka"])
+            measure(stack, given.events, given.rows, given.rounds)
+        finally:
+            stack.down()
+
+
+def measure(stack: Stack, count: int, size: int, rounds: int) -> None:
+    """Fill the topics, join them in all ways, and compare."""
+    bootstrap = stack.address("kafka")
+    admin = administer(bootstrap, stack.site().run.cluster_id)
+    for topic in ("shown", "clicked", "ads"):
+        create_topic(admin, topic, partitions=PARTITIONS)
+    write(bootstrap, "shown", events(count, count // 5, "shown_at"))
+    write(bootstrap, "clicked", events(count, count // 5, "clicked_at"))
+    write(bootstrap, "ads", rows(size))
+    spark = session("bench", config={"spark.driver.memory": "3g"})
+    bench = Bench(spark, bootstrap)
+    ways: dict[str, tuple[Callable[[], float], int]] = {
+        "Spark by hand": (bench.by_hand, 2 * count),
+        "headrace, two streams": (bench.joined, 2 * count),
+        "headrace, a table, events and rows": (bench.answered, count + size),
+    }
+    best = dict.fromkeys(ways, float("inf"))
+    for number in range(rounds):
+        for name, (run, records) in ways.items():
+            took = run()
+            best[name] = min(best[name], took)
+            told = f"{took:.1f} s, {records / took:,.0f} records/s"
+            print(f"round {number + 1}: {name}: {told}", flush=True)
+    ratio = best["Spark by hand"] / best["headrace, two streams"]
+    print(f"headrace, two streams: {ratio:.2f} of Spark by hand")
+    end(spark)
+
+
+if __name__ == "__main__":
+    main()

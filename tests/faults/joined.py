@@ -1,0 +1,106 @@
+"""A pipeline with joins, to be killed: all that they tell goes to topics.
+
+Its only argument is JSON; it reads the input to its end and stops.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import datetime
+
+from headrace import (
+    Pipeline,
+    between,
+    event,
+    kafka,
+    minutes,
+    seconds,
+    settled,
+    sinks,
+    watermarks,
+)
+from headrace._spark import end, session
+from headrace.log import administer
+from headrace.runtime.run import Conditions, start
+from headrace.runtime.topics import make_missing_topics
+
+CONFIG = {
+    # A driver lives for seconds here, so what pays off later is left out.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.memory": "768m",
+    "spark.sql.shuffle.partitions": "1",
+}
+
+OUTPUTS = ("pairs", "late", "late-right", "answers", "missing")
+
+
+@event(key="number", time="at")
+class Shown:
+    """What is clicked, and told with the row of its ad."""
+
+    number: int
+    ad: str
+    at: datetime
+
+
+@event(key="ad", time="clicked_at")
+class Clicked:
+    """The other side."""
+
+    click: int
+    ad: str
+    clicked_at: datetime
+
+
+@event(key="ad")
+class Ad:
+    """A row of the table."""
+
+    ad: str
+    price: int
+
+
+def pipeline(name: str, topics: dict[str, str]) -> Pipeline:
+    """Give a pipeline with a join of two streams, and one with a table."""
+    made = Pipeline(name)
+    # How long a driver was dead must not be seen in what is told, as it would be if a
+    # partition could become idle.
+    watermark = watermarks.by_partition(seconds(30), idle=None)
+    shown = made.read(kafka(topics["shown"], Shown), watermark=watermark)
+    clicks = made.read(kafka(topics["clicked"], Clicked), watermark=watermark)
+    ads = made.table(kafka(topics["ads"], Ad), watermark=watermark)
+    within = between(seconds(-30), minutes(3))
+    pairs = shown.join("pairs", clicks, on="ad", within=within, kind="full")
+    lookup = settled(missing="side-output", retention=minutes(10))
+    answers = shown.join("answers", ads, on="ad", lookup=lookup)
+    streams = {
+        "pairs": pairs,
+        "late": pairs.late,
+        "late-right": pairs.late_right,
+        "answers": answers,
+        "missing": answers.missing,
+    }
+    for output in OUTPUTS:
+        made.write(output, streams[output], sinks.kafka(f"{name}-{output}", key="ad"))
+    return made
+
+
+def main() -> None:
+    """Run the pipeline to the input's end."""
+    given = json.loads(sys.argv[1])
+    made = pipeline(given["name"], given["topics"])
+    make_missing_topics(administer(given["bootstrap"], None), made)
+    spark = session("joined", config=CONFIG)
+    conditions = Conditions(
+        given["bootstrap"],
+        given["checkpoint"],
+        until_caught_up=True,
+        most_per_batch=given["per_batch"],
+    )
+    start(made, spark, conditions).await_end()
+    end(spark)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""Joins with a table as steps among others, in whole pipelines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headrace import (
+    Pipeline,
+    event,
+    kafka,
+    known,
+    minutes,
+    settled,
+    sinks,
+    tumbling,
+)
+from headrace.testing import Rig, Tombstone
+
+START = datetime(2026, 3, 1, 10, tzinfo=UTC)
+
+
+@event(key="payment_id", time="made_at")
+class Payment:
+    payment_id: str
+    user: str
+    made_at: datetime
+
+
+@event(key="user")
+class Profile:
+    user: str
+    city: str
+
+
+@pytest.fixture(autouse=True)
+def _one_partition(spark: SparkSession) -> Iterator[None]:
+    """Each partition has a state store, and those take most of a small batch."""
+    before = str(spark.conf.get("spark.sql.shuffle.partitions"))
+    spark.conf.set("spark.sql.shuffle.partitions", "1")
+    yield
+    spark.conf.set("spark.sql.shuffle.partitions", before)
+
+
+def at(minute: float) -> datetime:
+    return START + timedelta(minutes=minute)
+
+
+def paid(payment_id: str, user: str, minute: float) -> Payment:
+    return Payment(payment_id, user, at(minute))
+
+
+def test_an_event_is_told_with_the_row_of_its_own_time(spark: SparkSession) -> None:
+    bank = Pipeline("bank")
+    payments = bank.read(kafka("payments", Payment), out_of_order=minutes(10))
+    profiles = bank.table(kafka("profiles", Profile))
+    towns = profiles.where("city <> 'Rome'").select("user", town="upper(city)")
+    lookup = settled(missing="side-output", retention=minutes(30))
+    where = payments.join("where", towns, on="user", lookup=lookup)
+    bank.write("where", where, sinks.kafka("where"))
+    bank.write("missing", where.missing, sinks.kafka("missing"))
+    bank.write("late", where.late, sinks.kafka("late"))
+    with Rig(bank, spark) as rig:
+        rig.feed(
+            "payments",
+            *(paid("1", "ann", 4), paid("2", "ann", 6), b"{"),
+            *(paid("3", "ann", 8), paid("4", "bob", 4)),
+        )
+        rig.feed("profiles", Profile("ann", "Oslo"), recorded_at=at(0))
+        rig.feed("profiles", Profile("ann", "Bern"), recorded_at=at(5))
+        rig.feed("profiles", Profile("ann", "Rome"), recorded_at=at(7))
+        assert rig.rows("where") == []
+
+        rig.advance(at(9))
+        rig.crash()
+
+        assert rig.rows("where", "payment_id", "town") == [("1", "OSLO"), ("2", "BERN")]
+        assert sorted(rig.rows("missing", "payment_id")) == [("3",), ("4",)]
+        rig.feed("profiles", Tombstone("ann"), recorded_at=at(10))
+        rig.advance(at(20))
+        # Still known, though no longer there; and beyond what is kept.
+        rig.feed("payments", paid("5", "ann", 6.5), paid("6", "ann", -11))
+
+        assert rig.rows("where", "payment_id", "town")[2:] == [("5", "BERN")]
+        assert rig.rows("late", "payment_id") == [("6",)]
+        assert len(rig.dead_letters()) == 1
+
+
+def test_a_window_behind_settled_answers_counts_all_of_them(
+    spark: SparkSession,
+) -> None:
+    bank = Pipeline("bank")
+    payments = bank.read(kafka("payments", Payment), out_of_order=minutes(30))
+    profiles = bank.table(kafka("profiles", Profile))
+    where = payments.join("where", profiles, on="user")
+    counted = where.window("counted", tumbling(minutes(5)), by="city", n="count(*)")
+    bank.write("counted", counted, sinks.kafka("counted"))
+    bank.write("late", counted.late, sinks.kafka("late"))
+    with Rig(bank, spark) as rig:
+        rig.feed("payments", *(paid(f"{n}", "ann", n) for n in range(12)))
+        rig.feed("profiles", Profile("ann", "Oslo"), recorded_at=at(3))
+        # All of it becomes due at once, and the windows that it belongs into too.
+        rig.advance(at(60))
+
+        found = sorted(rig.rows("counted", "city", "n"), key=str)
+        assert found == [("Oslo", 2), ("Oslo", 2), ("Oslo", 5), (None, 3)]
+        assert rig.rows("late") == []
+
+
+def test_an_event_that_came_before_its_row_is_corrected_in_a_keyed_sink(
+    spark: SparkSession,
+) -> None:
+    bank = Pipeline("bank")
+    payments = bank.read(kafka("payments", Payment))
+    profiles = bank.table(kafka("profiles", Profile))
+    lookup = known(missing="null-then-correct", grace=minutes(5))
+    where = payments.join("where", profiles, on="user", lookup=lookup)
+    bank.write("where", where, sinks.kafka("where"))
+    with Rig(bank, spark) as rig:
+        rig.feed("payments", paid("1", "ann", 4), paid("2", "bob", 4))
+        rig.feed("profiles", Profile("ann", "Oslo"), recorded_at=at(3))
+
+        assert sorted(rig.rows("where", "payment_id", "city"), key=str) == [
+            ("1", "Oslo"),
+            ("1", None),
+            ("2", None),
+        ]
+        assert rig.table("where", "city") == {"1": ("Oslo",), "2": (None,)}
