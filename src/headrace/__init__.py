@@ -13,6 +13,7 @@ from headrace.errors import (
     ServiceError,
     SettingsError,
     StepError,
+    ViewError,
 )
 from headrace.event import event
 from headrace.pipeline import Pipeline
@@ -46,6 +47,7 @@ __all__ = [
     "StepError",
     "Stream",
     "Table",
+    "ViewError",
     "after",
     "assigned",
     "cdc",

@@ -22,6 +22,7 @@ from headrace.cli import (
     services,
     tables,
     topics,
+    view,
 )
 from headrace.cli.output import talk
 from headrace.errors import HeadraceError
@@ -48,6 +49,7 @@ app.add_typer(groups.app, name="groups")
 app.add_typer(dead_letters.app, name="dead-letters")
 app.add_typer(cdc.app, name="cdc")
 app.add_typer(tables.app, name="tables")
+app.add_typer(view.app, name="view")
 
 
 def _print_version(asked: bool) -> None:
