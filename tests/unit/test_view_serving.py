@@ -43,7 +43,8 @@ class Served:
         self.views = {view.name: view for view in pipeline().views}
         histories = {name: view.history for name, view in self.views.items()}
         self.store = ViewStore(path, histories)
-        self.server = ViewServer(self.store, self.views)
+        readings = dict.fromkeys(self.views, self.store.reading)
+        self.server = ViewServer(self.views, readings, store=self.store)
         self.batch = -1
 
     def apply(self, *rows: Row, at: int = 0) -> None:
@@ -95,6 +96,7 @@ def test_a_view_is_asked_as_of_a_batch_and_as_of_a_time(
         bank.apply(row(1, city), at=hour * HOUR_MS)
 
     first = client.get("accounts", 1)
+    assert first.standing.at is not None
     at = first.standing.at - timedelta(minutes=30)
     before = client.get("accounts", 1, as_of=AsOf(time=at))
     oldest = client.scan("accounts", as_of=AsOf(batch=0))
@@ -308,7 +310,7 @@ def test_an_answer_has_an_end(bank: Served, client: ViewClient) -> None:
 
 
 def test_a_server_that_is_gone_is_named(bank: Served) -> None:
-    other = ViewServer(bank.store, bank.views)
+    other = ViewServer(bank.views, {})
     url = other.url
     other.server_close()
     with ViewClient(url) as client:

@@ -20,6 +20,7 @@ from headrace.cli import (
     produce,
     run,
     services,
+    sql,
     tables,
     topics,
     view,
@@ -36,6 +37,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(run.run)
+app.command()(sql.sql)
 app.command()(inspect.inspect)
 app.command()(services.up)
 app.command()(services.down)

@@ -22,12 +22,13 @@ from headrace.errors import SettingsError
 from headrace.services import Stack
 from headrace.services.addresses import Addresses
 from headrace.settings import load_settings
-from headrace.views.keeping import keeping
+from headrace.views.keeping import Surroundings, keeping
 from headrace.views.serving import LOOPBACK
 
 if TYPE_CHECKING:
     from headrace.pipeline import Pipeline
     from headrace.runtime.progress import BatchProgress
+    from headrace.runtime.run import Conditions
 
 
 def run(
@@ -114,23 +115,25 @@ def run(
         delivering = start(pipeline, spark, conditions)
         talk().print(f'pipeline "{pipeline.name}" runs; Ctrl-C ends it')
         tell = _json if output is Format.JSON else tell_line
-        with _serving(pipeline, log.bootstrap, views):
+        with _serving(pipeline, conditions, views):
             follow(delivering, tell, enough, outputs=pipeline.outputs)
     finally:
         end(spark)
 
 
 @contextlib.contextmanager
-def _serving(pipeline: Pipeline, bootstrap: str, port: int | None) -> Iterator[None]:
+def _serving(
+    pipeline: Pipeline, conditions: Conditions, port: int | None
+) -> Iterator[None]:
     """Serve the pipeline's views while it runs, if that is asked for."""
     if port is None:
         yield
         return
     place = load_settings().state_dir / "views" / pipeline.name
-    listen = LOOPBACK, port
-    with keeping(
-        pipeline, place, bootstrap, listen=listen, tell=talk().print
-    ) as server:
+    around = Surroundings(
+        place, conditions.bootstrap, conditions.servers, LOOPBACK, port
+    )
+    with keeping(pipeline, around, talk().print) as server:
         talk().print(f"views at {server.url}", highlight=False)
         yield
 

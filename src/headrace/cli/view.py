@@ -17,10 +17,12 @@ from headrace.cli.load import load_pipeline
 from headrace.cli.output import Format, print_json, print_table, talk
 from headrace.cli.services import Directory
 from headrace.errors import ViewError
+from headrace.services import Stack
+from headrace.services.addresses import Addresses
 from headrace.settings import load_settings
 from headrace.views import AsOf, Standing, ViewClient
 from headrace.views.answers import moment_text
-from headrace.views.keeping import keeping, serving_at
+from headrace.views.keeping import Surroundings, keeping, serving_at
 
 if TYPE_CHECKING:
     from headrace.views.client import Key
@@ -63,11 +65,16 @@ def serve(
     enough = Event()
     for sign in (signal.SIGTERM, signal.SIGINT):
         signal.signal(sign, lambda *_: enough.set())
-    place = store or _home() / pipeline.name
+    settings = load_settings()
+    around = Surroundings(
+        store or _home() / pipeline.name,
+        log.bootstrap,
+        Addresses(settings, Stack(directory, settings)),
+        host,
+        port,
+    )
     tell = talk().print
-    with keeping(
-        pipeline, place, log.bootstrap, listen=(host, port), tell=tell
-    ) as server:
+    with keeping(pipeline, around, tell) as server:
         tell(f'views of pipeline "{pipeline.name}" at {server.url}', highlight=False)
         enough.wait()
 
@@ -76,7 +83,7 @@ def serve(
 def list_views(url: Url = None, output: Shown = Format.TABLE) -> None:
     """List the views that are served here."""
     found = []
-    for address in [url] if url else serving_at(_home()).values():
+    for address in [url] if url else serving_here().values():
         with ViewClient(address) as client:
             found += [told | {"url": address} for told in client.views()]
     if output is Format.JSON:
@@ -102,7 +109,7 @@ def get(
     with _client(view, url, pipeline) as client:
         asked = _key(key or (), client, view)
         answer = client.get(view, asked, as_of=_as_of(as_of_batch, as_of))
-    _tell_standing(answer.standing)
+    tell_standing(answer.standing)
     typer.echo(json.dumps(answer.row))
     if answer.row is None:
         raise typer.Exit(1)
@@ -126,7 +133,7 @@ def scan(
         page = client.scan(view, asked, limit=limit, as_of=when, cursor=cursor)
     for _key_text, row in page.rows:
         typer.echo(json.dumps(row))
-    _tell_standing(page.standing)
+    tell_standing(page.standing)
     if page.cursor is not None:
         talk().print(f"more: --cursor {page.cursor}", highlight=False)
 
@@ -156,6 +163,11 @@ def _home() -> Path:
     return load_settings().state_dir / "views"
 
 
+def serving_here() -> dict[str, str]:
+    """Give the addresses of the servers of this account, by their pipelines."""
+    return serving_at(_home())
+
+
 def _client(view: str, url: str | None, pipeline: str | None) -> ViewClient:
     """Give a client of the server that has a view.
 
@@ -165,7 +177,7 @@ def _client(view: str, url: str | None, pipeline: str | None) -> ViewClient:
     """
     if url is not None:
         return ViewClient(url)
-    servers = serving_at(_home())
+    servers = serving_here()
     if pipeline is not None:
         servers = {name: at for name, at in servers.items() if name == pipeline}
     if not servers:
@@ -211,6 +223,8 @@ def _as_of(batch: int | None, time: str | None) -> AsOf:
         raise typer.BadParameter(f'"{time}" is no time') from error
 
 
-def _tell_standing(stands: Standing) -> None:
-    written = moment_text(stands.at)
-    talk().print(f"as of batch {stands.batch}, written {written}", highlight=False)
+def tell_standing(stands: Standing, of: str = "") -> None:
+    """Tell a person which batch an answer reflects."""
+    written = "" if stands.at is None else f", written {moment_text(stands.at)}"
+    later = "" if stands.is_exact else ", or in part the next"
+    talk().print(f"{of}as of batch {stands.batch}{later}{written}", highlight=False)

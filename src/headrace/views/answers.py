@@ -14,20 +14,24 @@ class Standing:
     Args:
         lineage: The checkpoint that the batch is of; numbers begin anew with each.
         batch: The batch, as Spark counts them.
-        revision: How many times the store has changed; it grows with each batch.
-        at: When the batch was written.
+        revision: How many times the store has changed; it grows with each batch. 0
+            in a store that does not count.
+        at: When the batch was written; None where nobody knows.
+        is_exact: Whether rows of a later batch are certainly not among those read.
     """
 
     lineage: str
     batch: int
     revision: int
-    at: datetime
+    at: datetime | None
+    is_exact: bool = True
 
     @classmethod
     def read(cls, told: dict[str, Any]) -> Standing:
         """Give a standing from its JSON."""
-        at = datetime.fromisoformat(told["at"])
-        return cls(told["lineage"], told["batch"], told["revision"], at)
+        at = None if told["at"] is None else datetime.fromisoformat(told["at"])
+        place = told["lineage"], told["batch"], told["revision"]
+        return cls(*place, at, told["is_exact"])
 
     def plain(self) -> dict[str, Any]:
         """Give it as JSON has it."""
@@ -35,7 +39,8 @@ class Standing:
             "lineage": self.lineage,
             "batch": self.batch,
             "revision": self.revision,
-            "at": moment_text(self.at),
+            "at": None if self.at is None else moment_text(self.at),
+            "is_exact": self.is_exact,
         }
 
 

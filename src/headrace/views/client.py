@@ -111,13 +111,15 @@ class ViewClient:
         rows = [(row["key"], row["row"]) for row in told["rows"]]
         return Page(rows, Standing.read(told["standing"]), told["cursor"])
 
-    def rows(self, view: str, prefix: Key = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    def rows(
+        self, view: str, prefix: Key = "", *, as_of: AsOf = NOW
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
         """Give all rows, page by page, as of one batch.
 
         Raises:
             ViewError: As `get`.
         """
-        page = self.scan(view, prefix, limit=1000)
+        page = self.scan(view, prefix, limit=1000, as_of=as_of)
         yield from page.rows
         while page.cursor is not None:
             page = self.scan(view, prefix, limit=1000, cursor=page.cursor)

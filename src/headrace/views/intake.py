@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 
 from headrace.views.batches import Assembly, Change, Entry, Place, Whole
-from headrace.views.store import Applied, Row, ViewStore
+from headrace.views.store import Applied, Row, ViewStore, milliseconds_of
 
 
 class GoneError(Exception):
@@ -40,8 +40,7 @@ class Intake:
                 topics, load=lambda change: self._loader.take(self._row(change))
             )
         else:
-            began = int(stands.at.timestamp() * 1000)
-            begun = stands.lineage, stands.batch, began
+            begun = stands.lineage, stands.batch, milliseconds_of(stands)
             self._assembly = Assembly(topics, begun=begun)
         self.is_loading = stands is None
 

@@ -7,14 +7,18 @@ import fcntl
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headrace.errors import ViewError
 from headrace.plan.view import View
+from headrace.sinks import Servers
+from headrace.sinks.servers import given
 from headrace.views.serving import LOOPBACK, ViewServer, served
 from headrace.views.store import ViewStore
+from headrace.views.stored import Rowed, opened
 
 if TYPE_CHECKING:
     from headrace.pipeline import Pipeline
@@ -23,71 +27,110 @@ _STORE = "store.sqlite"
 _ADDRESS = "server.json"
 
 
-def embedded_views(pipeline: Pipeline) -> dict[str, View]:
-    """Give the views that a process of ours keeps.
+def require_views(pipeline: Pipeline) -> dict[str, View]:
+    """Give the views of a pipeline by name.
 
     Raises:
-        ViewError: [view-unknown] the pipeline has none.
+        ViewError: [view-unknown] it has none.
     """
-    found = {view.name: view for view in pipeline.views if view.store == "embedded"}
-    if not found:
+    if not pipeline.views:
         raise ViewError(
             "view-unknown",
-            f'pipeline "{pipeline.name}" has no embedded view',
+            f'pipeline "{pipeline.name}" has no view',
             hint=f'declare one: {pipeline.name}.view("name", table).',
             where=pipeline.where,
         )
-    return found
+    return {view.name: view for view in pipeline.views}
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Where a pipeline's views are kept and asked.
+
+    Args:
+        directory: Where the embedded store is; it is made if it is missing.
+        bootstrap: The brokers' addresses.
+        servers: Where the servers of other stores are.
+        host: The address to answer at.
+        port: The port; 0 for a free one.
+    """
+
+    directory: Path
+    bootstrap: str
+    servers: Servers | None = None
+    host: str = LOOPBACK
+    port: int = 0
 
 
 @contextlib.contextmanager
 def keeping(
     pipeline: Pipeline,
-    directory: Path,
-    bootstrap: str,
-    *,
-    listen: tuple[str, int] = (LOOPBACK, 0),
+    around: Surroundings,
     tell: Callable[[str], None] = lambda _news: None,
 ) -> Iterator[ViewServer]:
-    """Follow and serve the embedded views of a pipeline, in threads.
+    """Follow and serve the views of a pipeline, in threads.
 
     Args:
         pipeline: Whose views.
-        directory: Where the store is; it is made if it is missing.
-        bootstrap: The brokers' addresses.
-        listen: The address and the port to answer at; 0 for a free port.
+        around: Where they are kept and asked.
         tell: Is told what a person should know.
 
     Raises:
         ViewError: [view-unknown] there is none; [view-in-use] another process keeps
             them.
-        ServiceError: [port-taken] something else listens there.
+        ServiceError: [port-taken] something else listens there; [server-unknown]
+            nobody knows the server of a view's store.
     """
+    views = require_views(pipeline)
+    own = [view for view in views.values() if view.store == "embedded"]
+    directory = around.directory
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with _lock(directory), contextlib.ExitStack() as kept:
+        readings: dict[str, Rowed] = {}
+        for view in views.values():
+            if view.store != "embedded":
+                servers = given(around.servers, view.store, view.where)
+                readings[view.name] = kept.enter_context(opened(view, servers))
+        store = None
+        if own:
+            store = ViewStore(directory / _STORE, {v.name: v.history for v in own})
+            kept.callback(store.close)
+            readings |= dict.fromkeys((view.name for view in own), store.reading)
+        server = ViewServer(
+            views, readings, store=store, host=around.host, port=around.port
+        )
+        if store is not None:
+            kept.enter_context(_followed(store, own, around.bootstrap, tell))
+        kept.enter_context(served(server))
+        kept.enter_context(_announced(directory, server.url))
+        yield server
+
+
+@contextlib.contextmanager
+def _followed(
+    store: ViewStore,
+    views: Sequence[View],
+    bootstrap: str,
+    tell: Callable[[str], None],
+) -> Iterator[None]:
     # librdkafka is loaded by those who follow, not by those who ask.
     from headrace.views.following import Follower  # noqa: PLC0415
 
-    views = embedded_views(pipeline)
-    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with _lock(directory), contextlib.ExitStack() as opened:
-        histories = {view.name: view.history for view in views.values()}
-        store = ViewStore(directory / _STORE, histories)
-        opened.callback(store.close)
-        server = ViewServer(store, views, host=listen[0], port=listen[1])
-        follower = Follower(
-            store,
-            {view.target: view.name for view in views.values()},
-            pipeline=pipeline.name,
-            bootstrap=bootstrap,
-            tell=tell,
-        )
-        enough = threading.Event()
-        thread = threading.Thread(target=follower.run, args=(enough,), daemon=True)
-        thread.start()
-        opened.callback(thread.join, 30)
-        opened.callback(enough.set)
-        opened.enter_context(served(server))
-        opened.enter_context(_announced(directory, server.url))
-        yield server
+    follower = Follower(
+        store,
+        {view.target: view.name for view in views},
+        pipeline=views[0].pipeline,
+        bootstrap=bootstrap,
+        tell=tell,
+    )
+    enough = threading.Event()
+    thread = threading.Thread(target=follower.run, args=(enough,), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        enough.set()
+        thread.join(30)
 
 
 def serving_at(directory: Path) -> dict[str, str]:

@@ -11,9 +11,9 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from headrace.errors import ViewError
 from headrace.plan.view import View
-from headrace.views.answers import AsOf, Standing
+from headrace.views.answers import AsOf
 from headrace.views.keys import key_of, prefix_of
-from headrace.views.store_reading import Reading
+from headrace.views.stored import Readings, Rowed
 
 MOST_ROWS = 10_000
 USUAL_ROWS = 100
@@ -25,6 +25,7 @@ STATUS = {
     "view-batch-unknown": 404,
     "view-not-ready": 503,
     "view-busy": 503,
+    "view-store-unreachable": 503,
     "view-read-only": 405,
 }
 """Statuses of HTTP by error; others are 400."""
@@ -104,7 +105,7 @@ def require_known(name: str, views: Mapping[str, View]) -> View:
     return views[name]
 
 
-def answer(question: Question, views: Mapping[str, View], reading: Reading) -> bytes:
+def answer(question: Question, views: Mapping[str, View], readings: Readings) -> bytes:
     """Answer a question, but for a watch.
 
     Raises:
@@ -113,18 +114,17 @@ def answer(question: Question, views: Mapping[str, View], reading: Reading) -> b
     view = question.view
     if view is None:
         question.require()
-        every = [describe(one) for one in views.values()]
-        return _dumped({"views": every, "standing": _plain(reading.standing())})
+        return _dumped({"views": [describe(one) for one in views.values()]})
     if question.verb == "describe":
         question.require()
-        told = describe(view) | {"standing": _plain(reading.standing())}
-        return _dumped(told)
+        return _dumped(describe(view))
+    reading = readings[view.name]
     if question.verb == "get":
         return _get(question, view, reading)
     return _scan(question, view, reading)
 
 
-def _get(question: Question, view: View, reading: Reading) -> bytes:
+def _get(question: Question, view: View, reading: Rowed) -> bytes:
     question.require("key", *_AS_OF)
     given = question.asked.get("key")
     key = key_of(view, question.columns if given is None else given)
@@ -136,7 +136,7 @@ def _get(question: Question, view: View, reading: Reading) -> bytes:
     )
 
 
-def _scan(question: Question, view: View, reading: Reading) -> bytes:
+def _scan(question: Question, view: View, reading: Rowed) -> bytes:
     question.require("prefix", "limit", "cursor", *_AS_OF)
     asked = question.asked
     prefix = prefix_of(view, asked.get("prefix", question.columns))
@@ -211,10 +211,6 @@ def _as_of(asked: Mapping[str, str]) -> AsOf:
     if at.tzinfo is None:
         raise refused(f'"{time}" has no offset', "write Z behind a time of UTC.")
     return AsOf(time=at)
-
-
-def _plain(stands: Standing | None) -> dict[str, Any] | None:
-    return None if stands is None else stands.plain()
 
 
 def _dumped(told: Any) -> bytes:

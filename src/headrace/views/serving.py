@@ -19,6 +19,7 @@ from headrace.views.questions import (
     refused,
 )
 from headrace.views.store import ViewStore
+from headrace.views.stored import Readings, without_history
 from headrace.views.watching import failed, watch
 
 LOOPBACK = "127.0.0.1"
@@ -32,8 +33,9 @@ class ViewServer(ThreadingHTTPServer):
     """Answers questions about views until it is closed.
 
     Args:
-        store: Where the rows are.
         views: The views by name.
+        readings: Where each is read.
+        store: The embedded store, where there is one; its views can be watched.
         host: The address to listen at.
         port: The port; 0 for a free one.
 
@@ -46,14 +48,16 @@ class ViewServer(ThreadingHTTPServer):
 
     def __init__(
         self,
-        store: ViewStore,
         views: Mapping[str, View],
+        readings: Readings,
         *,
+        store: ViewStore | None = None,
         host: str = LOOPBACK,
         port: int = 0,
     ) -> None:
         self.store = store
         self.views = dict(views)
+        self.readings = readings
         self.watches = threading.BoundedSemaphore(_MOST_WATCHES)
         self.is_over = threading.Event()
         self._connections = threading.BoundedSemaphore(_MOST_CONNECTIONS)
@@ -128,7 +132,7 @@ class _Handler(BaseHTTPRequestHandler):
             if question.verb == "watch":
                 self._watch(question)
                 return
-            body = answer(question, self.ours.views, self.ours.store.reading)
+            body = answer(question, self.ours.views, self.ours.readings)
         except ViewError as error:
             self._refuse(error)
             return
@@ -139,6 +143,9 @@ class _Handler(BaseHTTPRequestHandler):
         view = question.view
         if view is None:
             raise refused("a watch is of one view")
+        store = self.ours.store
+        if store is None or view.store != "embedded":
+            raise without_history(view)
         if not self.ours.watches.acquire(blocking=False):
             raise ViewError(
                 "view-busy",
@@ -147,7 +154,7 @@ class _Handler(BaseHTTPRequestHandler):
             )
         try:
             events = watch(
-                self.ours.store,
+                store,
                 view,
                 after=self.headers.get("Last-Event-ID") or question.asked.get("after"),
                 with_rows=question.asked.get("rows") == "true",

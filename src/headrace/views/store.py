@@ -12,7 +12,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
 
@@ -164,7 +164,7 @@ class ViewStore:
         """Apply rows that no batch has written, as a later state of the last one."""
         stands = self.standing()
         if stands is not None:
-            time = int(stands.at.timestamp() * 1000)
+            time = milliseconds_of(stands)
             known = {place: at for place, (at, _) in self.places().items()}
             self.apply(Applied(stands.lineage, stands.batch, time, rows, known, seen))
 
@@ -339,6 +339,6 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def moment_of(milliseconds: int) -> datetime:
-    """Give a time of Kafka's as a datetime."""
-    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+def milliseconds_of(stands: Standing) -> int:
+    """Give the time of a batch as Kafka counts it."""
+    return 0 if stands.at is None else round(stands.at.timestamp() * 1000)

@@ -219,7 +219,7 @@ class Reading:
         floor = _floor(reader, view)
         if as_of.batch is not None:
             return _of_batch(reader, view, as_of.batch, newest, floor)
-        at = as_of.time or newest.at
+        at = as_of.time or datetime.now(UTC)
         milliseconds = int(at.timestamp() * 1000)
         asked = f"{_STANDING} WHERE time <= ? ORDER BY revision DESC LIMIT 1"
         found = _read(reader.execute(asked, (milliseconds,)).fetchone())
@@ -308,10 +308,10 @@ def _not_ready(view: str) -> ViewError:
 
 
 def _short(view: str, when: str, oldest: Standing) -> ViewError:
+    began = "no known time" if oldest.at is None else moment_text(oldest.at)
     return ViewError(
         "view-history-short",
         f'view "{view}" no longer knows its rows {when}',
-        detail=f"its history begins with batch {oldest.batch}, written at "
-        f"{moment_text(oldest.at)}.",
+        detail=f"its history begins with batch {oldest.batch}, written at {began}.",
         hint="ask for a later state, or keep more: view(..., history=hours(24)).",
     )
