@@ -14,7 +14,7 @@ from headrace.views.intake import GoneError, Intake
 from headrace.views.store import ViewStore
 from headrace.views.store_reading import Cursor
 
-HISTORIES = 250
+HISTORIES = 220
 _END = b"\xff"
 
 
@@ -101,6 +101,8 @@ def lived(seed: int, path: Path) -> Reader:
         world.write()
         if world.chance.random() < 0.1:
             world.begin_anew()
+        elif world.chance.random() < 0.1:
+            world.change_lanes()
         for _ in range(world.chance.randint(0, 12)):
             reader.step()
         if world.chance.random() < 0.3:

@@ -5,61 +5,16 @@ from __future__ import annotations
 import http.client
 import json
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from view_served import HOUR_MS, Served, pane, row
 
-from headrace import Pipeline, ViewError, event, kafka, minutes, tumbling
-from headrace.views import AsOf, ViewClient
+from headrace import ViewError
+from headrace.views import AsOf, Update, ViewClient
 from headrace.views.serving import ViewServer, served
-from headrace.views.store import Applied, Row, ViewStore
-
-HOUR_MS = 3_600_000
-
-
-@event(key="number", time="at")
-class Account:
-    number: int
-    city: str
-    at: datetime
-
-
-def pipeline() -> Pipeline:
-    made = Pipeline("bank")
-    accounts = made.table(kafka("accounts", Account))
-    made.view("accounts", accounts, history=timedelta(hours=2))
-    payments = made.read(kafka("payments", Account))
-    counts = payments.window("counts", tumbling(minutes(5)), by="city", n="count(*)")
-    made.view("counts", counts)
-    return made
-
-
-class Served:
-    """A store that is filled by hand, and its server."""
-
-    def __init__(self, path: Path) -> None:
-        self.views = {view.name: view for view in pipeline().views}
-        histories = {name: view.history for name, view in self.views.items()}
-        self.store = ViewStore(path, histories)
-        readings = dict.fromkeys(self.views, self.store.reading)
-        self.server = ViewServer(self.views, readings, store=self.store)
-        self.batch = -1
-
-    def apply(self, *rows: Row, at: int = 0) -> None:
-        self.batch += 1
-        self.store.apply(Applied("q", self.batch, at, rows, {}, {}))
-
-
-def row(number: int, city: str) -> Row:
-    value = {"number": number, "city": city}
-    return "accounts", str(number).encode(), json.dumps(value).encode()
-
-
-def pane(city: str, start: str, n: int) -> Row:
-    key = f'{{"city":"{city}","window_start":"{start}"}}'
-    return "counts", key.encode(), json.dumps({"city": city, "n": n}).encode()
 
 
 @pytest.fixture
@@ -230,6 +185,27 @@ def test_a_watch_goes_on_where_the_line_broke(bank: Served, client: ViewClient) 
         ("upsert", "1", "Köln", 2),
         ("delete", "2", None, 2),
     ]
+
+
+def test_a_watch_of_a_quiet_view_is_not_forgotten(
+    bank: Served, client: ViewClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headrace.views.watching.HEARTBEAT_SECONDS", 0.05)
+    bank.apply(row(1, "Ulm"), at=0)
+    heard = client._hear("counts", None, with_rows=False)
+    first = next(heard)
+    for hour in range(1, 5):
+        bank.apply(row(1, f"city {hour}"), at=hour * HOUR_MS)
+        # An id without a change tells how far the watch has come.
+        while int(str(next(heard)).split(".")[1]) <= bank.batch:
+            pass
+    bank.apply(pane("Ulm", "2026-01-01T00:00:00.000000Z", 1), at=5 * HOUR_MS)
+
+    told = next(one for one in heard if isinstance(one, Update))
+
+    heard.close()
+    assert isinstance(first, Update)
+    assert (first.op, told.op, told.standing.batch) == ("ready", "upsert", 5)
 
 
 def test_a_store_that_began_anew_does_not_pretend_to_go_on(

@@ -52,6 +52,23 @@ class World:
         """Go on from a new checkpoint, whose batches are counted from 0."""
         self.lineage, self.batch = chr(ord(self.lineage) + 1), -1
 
+    def change_lanes(self) -> None:
+        """Go on in another number of lanes: each takes over what all have told."""
+        if self.batch < 0:
+            return
+        every: dict[str, dict[int, int]] = {}
+        for ends in self.told.values():
+            for topic, numbers in ends.items():
+                for number, end in numbers.items():
+                    told = every.setdefault(topic, {})
+                    told[number] = max(told.get(number, 0), end)
+        self.lanes = self.chance.randint(1, 3)
+        self.told = {
+            lane: {t: dict(p) for t, p in every.items()} for lane in range(self.lanes)
+        }
+        for lane in range(self.lanes):
+            self._entry(lane)
+
     def write(self) -> None:
         """Write a batch."""
         self.batch += 1

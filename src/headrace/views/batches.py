@@ -117,7 +117,7 @@ class Assembly:
     ) -> None:
         self._topics = frozenset(topics)
         self._load = load
-        # When each lineage began, as far as its entries tell.
+        # A time at which each lineage was there: none begins before another's end.
         self._since: dict[str, int] = {}
         self._entries: dict[int, list[Entry]] = {}
         self._pending: dict[Place, list[Change]] = {}
@@ -131,9 +131,13 @@ class Assembly:
 
     def note(self, entry: Entry) -> None:
         """Note what a lane's ledger says next."""
-        known = self._since.get(entry.lineage, entry.time)
-        self._since[entry.lineage] = min(known, entry.time)
-        self._entries.setdefault(entry.lane, []).append(entry)
+        entries = self._entries.setdefault(entry.lane, [])
+        if entry.lineage not in self._since:
+            before = entries[-1].lineage if entries else (self._held or ("",))[0]
+            # The ledger's order counts, where the clocks of two drivers differ.
+            earliest = self._since.get(before, -1) + 1
+            self._since[entry.lineage] = max(entry.time, earliest)
+        entries.append(entry)
 
     def read(self, change: Change) -> Change | None:
         """Take a record; give it back if it is of no batch and counts at once."""

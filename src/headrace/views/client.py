@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from datetime import datetime
 from types import TracebackType
 from typing import Any
@@ -127,7 +127,7 @@ class ViewClient:
 
     def watch(
         self, view: str, *, after: str | None = None, with_rows: bool = False
-    ) -> Iterator[Update]:
+    ) -> Generator[Update, None, None]:
         """Give each change of a view, as it comes; go on where the line broke.
 
         The first one is ``ready``, or the rows that are there and then ``ready``.
@@ -145,6 +145,9 @@ class ViewClient:
         while True:
             try:
                 for update in self._hear(view, after, with_rows=with_rows):
+                    if isinstance(update, str):
+                        after = update
+                        continue
                     if update.id:
                         after, is_first = update.id, False
                     yield update
@@ -158,7 +161,8 @@ class ViewClient:
 
     def _hear(
         self, view: str, after: str | None, *, with_rows: bool
-    ) -> Iterator[Update]:
+    ) -> Generator[Update | str, None, None]:
+        """Give updates, and now and then a mere id: so far nothing has come."""
         line = http.client.HTTPConnection(
             self._host, self._port, timeout=_SILENCE_SECONDS
         )
@@ -171,6 +175,9 @@ class ViewClient:
             if answer.status != http.client.OK:
                 raise _error(answer.read())
             for op, mark, data in read_events(answer):
+                if not data:
+                    yield mark
+                    continue
                 told = json.loads(data)
                 if op == "error":
                     raise _told(told)

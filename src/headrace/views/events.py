@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 def read_events(lines: Iterable[bytes]) -> Iterator[tuple[str, str, str]]:
     r"""Give kind, id and data of each event; comments are passed over.
 
-    An event that is cut off at the end is not given.
+    An id without data tells how far the events have come. An event that is cut off at
+    the end is not given.
 
     Example:
         >>> list(read_events([b"id: 1\n", b"event: a\n", b"data: x\n", b"\n", b"da"]))
@@ -19,7 +20,7 @@ def read_events(lines: Iterable[bytes]) -> Iterator[tuple[str, str, str]]:
     for line in lines:
         text = line.decode().rstrip("\n")
         if not text:
-            if data:
+            if data or mark:
                 yield kind, mark, "\n".join(data)
             kind, mark, data = "message", "", []
             continue

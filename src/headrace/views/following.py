@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping
 from threading import Event
@@ -61,7 +62,7 @@ class Follower:
             except GoneError as gone:
                 self._tell(f"{gone}; the store begins anew")
                 self._store.clear()
-            except (HeadraceError, ClientError) as error:
+            except (HeadraceError, ClientError, sqlite3.Error) as error:
                 # Said once: topics that are not there yet may be so for long.
                 if str(error) != said:
                     said = str(error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -62,7 +63,8 @@ class RedisRows:
                 return value, ledger
 
         value, ledger = self._ask(ask)
-        return value, self._standing(ledger)
+        row = None if value is None else self._whole(value)
+        return row, self._standing(ledger)
 
     def scan(
         self,
@@ -104,7 +106,15 @@ class RedisRows:
             return []
         values: Any = self._client.mget([self._prefix + key for key in keys])
         # A key that was taken away meanwhile has none.
-        return [(k, v) for k, v in zip(keys, values, strict=True) if v is not None]
+        found = zip(keys, values, strict=True)
+        return [(key, self._whole(value)) for key, value in found if value is not None]
+
+    def _whole(self, value: bytes) -> bytes:
+        """Add the columns that are null, which the sink leaves out."""
+        told = json.loads(value)
+        missing = (n for n in self._view.columns.names if n not in told)
+        nulls = "".join(f",{json.dumps(name)}:null" for name in missing)
+        return value[:-1] + nulls.encode() + b"}"
 
     def _standing(self, ledger: dict[bytes, bytes]) -> Standing:
         records = [value for name, value in ledger.items() if name.endswith(b".record")]

@@ -90,8 +90,10 @@ def _follow(
             yield _event(op, change.key, change.value, change.standing, place)
         if told or newest is None:
             continue
+        # Nothing up to here: a view that is quiet for long must not seem forgotten.
+        place = place[0], newest.revision, _ALL
         if not store.await_after(newest.revision, HEARTBEAT_SECONDS):
-            yield b": alive\n\n"
+            yield b"id: %b\n: alive\n\n" % _text(place)
 
 
 def _event(
