@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import json
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from headrace.pipeline import Pipeline
 
 _STORE = "store.sqlite"
+_TURN_SECONDS = 0.0005
 _ADDRESS = "server.json"
 
 
@@ -101,9 +103,21 @@ def keeping(
         )
         if store is not None:
             kept.enter_context(_followed(store, own, around.bootstrap, tell))
+        kept.enter_context(_quick_turns())
         kept.enter_context(served(server))
         kept.enter_context(_announced(directory, server.url))
         yield server
+
+
+@contextlib.contextmanager
+def _quick_turns() -> Iterator[None]:
+    """Let threads take turns often: a question must not wait for a batch's rows."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(_TURN_SECONDS)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 @contextlib.contextmanager
