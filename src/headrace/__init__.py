@@ -13,6 +13,7 @@ from headrace.errors import (
     ServiceError,
     SettingsError,
     StepError,
+    ViewError,
 )
 from headrace.event import event
 from headrace.joins.interval import between
@@ -48,6 +49,7 @@ __all__ = [
     "StepError",
     "Stream",
     "Table",
+    "ViewError",
     "after",
     "assigned",
     "between",

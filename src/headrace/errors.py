@@ -9,6 +9,7 @@
     ├── SchemaError       a type, schema or format that does not fit
     ├── StepError         a step of a pipeline that cannot be planned
     ├── CaptureError      a database's changes that would not all arrive
+    ├── ViewError         a view that cannot be kept, or cannot answer
     └── DeliveryError     output that cannot go on without losing or doubling
 
 Each error has a slug, and each slug a page in ``docs/errors``.
@@ -90,6 +91,10 @@ class StepError(HeadraceError):
 
 class CaptureError(HeadraceError):
     """A database's changes that would not all arrive in the log."""
+
+
+class ViewError(HeadraceError):
+    """A view that cannot be kept, or a question that it cannot answer."""
 
 
 class DeliveryError(HeadraceError):

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from headrace.cdc import CapturedTable
-from headrace.durations import days
+from headrace.durations import days, hours
 from headrace.errors import DeliveryError, StepError
 from headrace.event import event_type
 from headrace.plan.changes import keep_table, read_changes
@@ -15,19 +15,23 @@ from headrace.plan.explain import explain
 from headrace.plan.lookups import require_correctable
 from headrace.plan.steps import Output, Read, Stateful, Step, walk
 from headrace.plan.targets import require_target
+from headrace.plan.view import View, require_view
 from headrace.plan.window import require_replaceable
 from headrace.schema.names import require_name
 from headrace.schema.origin import declared_at
 from headrace.sinks import Sink
 from headrace.sources import KafkaSource
 from headrace.stream import Stream
-from headrace.table import Table, written_rows
+from headrace.table import Table, viewed_rows, written_rows
 from headrace.windows.watermarks import Strategy, by_partition
 
 DELIVERIES = ("exactly-once", "at-least-once")
 
 REMEMBERED = days(7)
 """How long it is known of a deleted key that it was deleted, unless told otherwise."""
+
+HISTORY = hours(1)
+"""How far back a view can be asked, unless told otherwise."""
 
 
 class Pipeline:
@@ -78,12 +82,18 @@ class Pipeline:
         self.lanes = lanes
         self.dead_letter_limit = dead_letter_limit
         self._outputs: list[Output] = []
+        self._views: list[View] = []
         self._change_reads = 0
 
     @property
     def outputs(self) -> tuple[Output, ...]:
         """What the pipeline writes, in the order of declaration."""
         return tuple(self._outputs)
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """What can be asked while the pipeline runs, in the order of declaration."""
+        return tuple(self._views)
 
     @property
     def dead_letter_topic(self) -> str:
@@ -253,17 +263,65 @@ class Pipeline:
                 hint=f"choose from {', '.join(DELIVERIES)}.",
                 where=where,
             )
-        if any(output.name == name for output in self._outputs):
-            raise StepError(
-                "output-name-taken",
-                f'pipeline "{self.name}" has an output "{name}" already',
-                hint="give each output a name of its own.",
-                where=where,
-            )
         step = stream.step
         if isinstance(stream, Table):
             step = written_rows(stream, sink, name, where)
-        output = Output(name, step, sink, delivery, where)
+        self._write(Output(name, step, sink, delivery, where))
+
+    def view(
+        self,
+        name: str,
+        rows: Table | Stream,
+        *,
+        store: str = "embedded",
+        history: timedelta = HISTORY,
+    ) -> None:
+        """Keep the newest state where it can be asked: `headrace view`, ViewClient.
+
+        Of a table it is the row of each key. Of the panes of a window it is the
+        newest one of each window, keyed by the columns of ``by`` and the window's
+        start. A view is written exactly once, with the batch's other outputs.
+
+        State: the rows, and what they were within `history`, in the store.
+        Late events: corrections replace their panes.
+        After a restart: goes on; readers see whole batches only.
+
+        Args:
+            name: The view's name, once in a pipeline.
+            rows: A table, or the stream of a window.
+            store: ``embedded``: a compacted topic, which `headrace view serve`
+                follows; ``redis`` or ``postgres``: there, and asked there.
+            history: How far back an embedded view can be asked, and watched from.
+
+        Raises:
+            ViewError: [view-name-taken], [view-store-unknown], [view-unsupported],
+                [view-key-lost].
+            StepError: [name-refused], [duration-negative], [column-taken],
+                [key-type-unsupported], [output-name-taken].
+
+        Example:
+            ``fraud.view("velocity", velocity, history=hours(6))``
+        """
+        where = declared_at()
+        require_name(name, "a view", where)
+        require_view(name, store, history, self._views, where)
+        view, output = viewed_rows(rows, (self.name, name, store, history), where)
+        self._write(output)
+        self._views.append(view)
+
+    def _write(self, output: Output) -> None:
+        """Add an output, unless it cannot be.
+
+        Raises:
+            StepError, DeliveryError: As `write`.
+        """
+        if any(other.name == output.name for other in self._outputs):
+            raise StepError(
+                "output-name-taken",
+                f'pipeline "{self.name}" has an output "{output.name}" already',
+                hint="give each output a name of its own.",
+                where=output.where,
+            )
         require_target(
             output,
             self._outputs,
@@ -272,7 +330,7 @@ class Pipeline:
         )
         require_replaceable(output)
         require_correctable(output)
-        _require_step_names([*(o.step for o in self._outputs), step])
+        _require_step_names([*(o.step for o in self._outputs), output.step])
         self._outputs.append(output)
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import cast
 
-from headrace.errors import DeliveryError, StepError
+from headrace.errors import DeliveryError, StepError, ViewError
 from headrace.plan.columns import require_column_names
-from headrace.plan.steps import Step
+from headrace.plan.steps import Output, Step
 from headrace.plan.table import (
     changes_of,
     computed,
@@ -16,6 +17,8 @@ from headrace.plan.table import (
     rows_of,
 )
 from headrace.plan.table_joins import AskedTables, join_tables
+from headrace.plan.view import KEY, View, key_expression, pane_key, pane_rows
+from headrace.plan.view_sinks import stored_at, view_sink
 from headrace.schema.expressions import (
     Expression,
     column,
@@ -221,6 +224,58 @@ def written_rows(table: Table, sink: Sink, output: str, where: str) -> Step:
     if key is None or key not in table.row or key not in table.fixed:
         raise _key_differs(table, sink, output, where)
     return rows_of(table.step, key, where)
+
+
+def viewed_rows(
+    rows: Table | Stream, asked: tuple[str, str, str, timedelta], where: str
+) -> tuple[View, Output]:
+    """Give a view of a table or of a window's panes, and the output that writes it.
+
+    Args:
+        rows: What it is of.
+        asked: The pipeline's name and the view's, its store, and its history.
+        where: The line that declares it.
+
+    Raises:
+        ViewError: [view-unsupported], [view-key-lost] the rows cannot be one.
+        StepError: [column-taken], [key-type-unsupported] their key cannot.
+    """
+    pipeline, name, store, history = asked
+    key = rows.key if isinstance(rows, Table) else pane_key(rows.step, where)
+    if not key:
+        raise ViewError(
+            "view-key-lost",
+            f'view "{name}" is of a table whose key was left out',
+            hint="keep the columns of the key.",
+            where=where,
+        )
+    columns = rows.row if isinstance(rows, Table) else rows.step.columns
+    made = key_expression(columns, key, where)
+    key_column = key[0] if made is None else KEY
+    if made is not None:
+        rows = rows.derive(**{KEY: made})
+    sink = view_sink(pipeline, name, store, key_column, where)
+    output = f"view-{name}"
+    step = (
+        written_rows(rows, sink, output, where)
+        if isinstance(rows, Table)
+        else pane_rows(rows.step, key_column, where)
+    )
+    target = stored_at(sink)
+    return (
+        View(
+            name,
+            pipeline,
+            step.columns,
+            tuple(key),
+            key_column,
+            store,
+            history,
+            target,
+            where,
+        ),
+        Output(output, step, sink, "exactly-once", where),
+    )
 
 
 def _key_differs(table: Table, sink: Sink, output: str, where: str) -> StepError:

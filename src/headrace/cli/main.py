@@ -20,8 +20,10 @@ from headrace.cli import (
     produce,
     run,
     services,
+    sql,
     tables,
     topics,
+    view,
 )
 from headrace.cli.output import talk
 from headrace.errors import HeadraceError
@@ -35,6 +37,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(run.run)
+app.command()(sql.sql)
 app.command()(inspect.inspect)
 app.command()(services.up)
 app.command()(services.down)
@@ -48,6 +51,7 @@ app.add_typer(groups.app, name="groups")
 app.add_typer(dead_letters.app, name="dead-letters")
 app.add_typer(cdc.app, name="cdc")
 app.add_typer(tables.app, name="tables")
+app.add_typer(view.app, name="view")
 
 
 def _print_version(asked: bool) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
+from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
@@ -20,6 +22,8 @@ from headrace.errors import SettingsError
 from headrace.services import Stack
 from headrace.services.addresses import Addresses
 from headrace.settings import load_settings
+from headrace.views.keeping import Surroundings, keeping
+from headrace.views.serving import LOOPBACK
 
 if TYPE_CHECKING:
     from headrace.pipeline import Pipeline
@@ -56,6 +60,10 @@ def run(
     conf: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="A setting of Spark."),
+    ] = None,
+    views: Annotated[
+        int | None,
+        typer.Option(metavar="PORT", help="Serve the views too; 0: a free port."),
     ] = None,
     bootstrap: Bootstrap = None,
     directory: Directory = None,
@@ -109,7 +117,8 @@ def run(
             delivering = start(pipeline, spark, conditions)
             talk().print(f'pipeline "{pipeline.name}" runs; Ctrl-C ends it')
             tell = _json if output is Format.JSON else tell_line
-            follow(delivering, tell, enough, outputs=pipeline.outputs, guard=guard)
+            with _serving(pipeline, conditions, views):
+                follow(delivering, tell, enough, outputs=pipeline.outputs, guard=guard)
     finally:
         end(spark)
 
@@ -130,6 +139,23 @@ def _guard(pipeline: Pipeline, conditions: Conditions) -> CaptureGuard:
     for name, reason in others.items():
         talk().print(f'the capture of "{name}" is not looked after: {reason}')
     return CaptureGuard(captures)
+
+
+@contextlib.contextmanager
+def _serving(
+    pipeline: Pipeline, conditions: Conditions, port: int | None
+) -> Iterator[None]:
+    """Serve the pipeline's views while it runs, if that is asked for."""
+    if port is None:
+        yield
+        return
+    place = load_settings().state_dir / "views" / pipeline.name
+    around = Surroundings(
+        place, conditions.bootstrap, conditions.servers, LOOPBACK, port
+    )
+    with keeping(pipeline, around, talk().print) as server:
+        talk().print(f"views at {server.url}", highlight=False)
+        yield
 
 
 def _require_shared(checkpoint: str | None, master: str) -> None:

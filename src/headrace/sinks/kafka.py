@@ -18,6 +18,8 @@ from headrace.sinks.promises import Servers
 class KafkaSink:
     """A topic to write to; its records are keyed by one column.
 
+    The records of one that is stamped tell their batch in a header, and the ledger
+    tells where each batch ends in it, so that who follows it can go batch by batch.
     What it promises is said in the words of `headrace.sinks.promises`.
     """
 
@@ -25,6 +27,7 @@ class KafkaSink:
     key: str | None
     format: str
     where: str
+    is_stamped: bool = False
 
     system: ClassVar[str] = "kafka"
     guarantees: ClassVar[tuple[str, ...]] = ("exactly-once", "at-least-once")
@@ -42,7 +45,8 @@ class KafkaSink:
 
     def settings(self, _servers: Servers | None) -> dict[str, str]:
         """Name the topic; the brokers' address is the query's own."""
-        return {"topic": self.topic}
+        stamped = {"stamped": "true"} if self.is_stamped else {}
+        return {"topic": self.topic, **stamped}
 
 
 def kafka(

@@ -2,8 +2,10 @@ package io.headrace.delivery;
 
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.errors.InvalidTxnStateException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.slf4j.Logger;
@@ -84,6 +86,11 @@ final class Lane implements AutoCloseable {
     }
 
     void send(ProducerRecord<byte[], byte[]> row) {
+        send(row, place -> {});
+    }
+
+    /** Sends a row, and has told where it lies once a broker has it. */
+    void send(ProducerRecord<byte[], byte[]> row, Consumer<RecordMetadata> placed) {
         // A row that finds no broker waits for a minute before it fails, and so would each one
         // behind it.
         Exception earlier = failure.get();
@@ -91,7 +98,15 @@ final class Lane implements AutoCloseable {
             throw named(earlier);
         }
         try {
-            producer.send(row, (place, problem) -> failure.compareAndSet(null, problem));
+            producer.send(
+                    row,
+                    (place, problem) -> {
+                        if (problem == null) {
+                            placed.accept(place);
+                        } else {
+                            failure.compareAndSet(null, problem);
+                        }
+                    });
         } catch (RuntimeException problem) {
             // Once the brokers have refused a row, the next one fails with a mere echo of it.
             Exception first = failure.get();

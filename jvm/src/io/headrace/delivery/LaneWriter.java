@@ -1,6 +1,8 @@
 package io.headrace.delivery;
 
+import java.nio.charset.StandardCharsets;
 import java.util.Iterator;
+import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.spark.TaskContext;
 import org.apache.spark.executor.CommitDeniedException;
 import org.apache.spark.sql.Row;
@@ -127,16 +129,21 @@ final class LaneWriter extends LaneTask {
         boolean isFilled = false;
         try {
             lane.begin();
+            TopicEnds ends = TopicEnds.after(lane.last(), terms);
             while (rows.hasNext()) {
                 Row row = rows.next();
                 tally.add(row);
-                lane.send(OutgoingRows.toKafka(row, options.sinks()));
+                send(lane, row, ends);
+            }
+            if (ends.isMoved()) {
+                lane.flush();
             }
             if (Failpoint.watches("rows-flushed")) {
                 lane.flush();
                 Failpoint.reach("rows-flushed");
             }
-            LedgerRecord record = new LedgerRecord(terms, tally.total(), tally.checksum());
+            LedgerRecord record =
+                    new LedgerRecord(terms, tally.total(), tally.checksum(), ends.offsets());
             lane.sendRecord(record, lane.number());
             lane.flush();
             Failpoint.reach("record-sent");
@@ -147,6 +154,22 @@ final class LaneWriter extends LaneTask {
                 lane.abandon();
             }
         }
+    }
+
+    private void send(Lane lane, Row row, TopicEnds ends) {
+        ProducerRecord<byte[], byte[]> record = OutgoingRows.toKafka(row, options.sinks());
+        if (!options.sinks().get(OutgoingRows.sink(row)).isStamped()) {
+            lane.send(record);
+            return;
+        }
+        record.headers().add("headrace.batch", stamp());
+        ends.expect();
+        lane.send(record, ends::reach);
+    }
+
+    /** The batch as a record tells it; numbers begin anew with each checkpoint. */
+    private byte[] stamp() {
+        return (terms.lineage() + ":" + terms.batch()).getBytes(StandardCharsets.US_ASCII);
     }
 
     private Verdict verdict(LedgerRecord last) {

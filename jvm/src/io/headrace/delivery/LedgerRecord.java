@@ -14,8 +14,14 @@ import java.util.Map;
  * @param terms the batch
  * @param rows how many rows of it this lane wrote
  * @param checksum the order-free checksum of these rows; null where the lanes were changed since
+ * @param ends by topic and partition, the offset after the lane's last row; of stamped topics only
  */
-public record LedgerRecord(BatchTerms terms, long rows, Long checksum) {
+public record LedgerRecord(
+        BatchTerms terms, long rows, Long checksum, Map<String, Map<Integer, Long>> ends) {
+    public LedgerRecord(BatchTerms terms, long rows, Long checksum) {
+        this(terms, rows, checksum, Map.of());
+    }
+
     public byte[] toBytes() {
         ObjectNode json =
                 Json.object()
@@ -29,6 +35,9 @@ public record LedgerRecord(BatchTerms terms, long rows, Long checksum) {
         }
         json.set("offsets", Json.value(terms.offsets().sources()));
         json.set("topics", Json.value(terms.topics()));
+        if (!ends.isEmpty()) {
+            json.set("ends", Json.value(ends));
+        }
         return json.toString().getBytes(StandardCharsets.UTF_8);
     }
 
@@ -50,6 +59,7 @@ public record LedgerRecord(BatchTerms terms, long rows, Long checksum) {
         return new LedgerRecord(
                 terms,
                 json.get("rows").asLong(),
-                checksum.isNull() ? null : Long.parseUnsignedLong(checksum.asText(), 16));
+                checksum.isNull() ? null : Long.parseUnsignedLong(checksum.asText(), 16),
+                TopicEnds.parse(json.path("ends")));
     }
 }

@@ -71,10 +71,12 @@ final class LedgerReview {
         }
         long rows = lanes.stream().mapToLong(LedgerRecord::rows).sum();
         BatchTerms moved = held.inLanes(terms.lanes());
+        TopicEnds ends = new TopicEnds();
+        lanes.forEach(last -> ends.add(last.ends()));
         List<LedgerRecord> next = new ArrayList<>();
         for (int lane = 0; lane < terms.lanes(); lane++) {
             // The checksum of a lane's old part says nothing about its new one.
-            next.add(new LedgerRecord(moved, lane == 0 ? rows : 0, null));
+            next.add(new LedgerRecord(moved, lane == 0 ? rows : 0, null, ends.offsets()));
         }
         ledgers.replace(next);
     }

@@ -17,6 +17,11 @@ record Sink(String name, String system, Map<String, String> settings) implements
         return system.equals(KAFKA);
     }
 
+    /** Whether its records tell their batch, and the ledger where they end: for those who follow. */
+    boolean isStamped() {
+        return isTopic() && Boolean.parseBoolean(settings.get("stamped"));
+    }
+
     /** The topic, where it is one. */
     String topic() {
         return settings.get("topic");
