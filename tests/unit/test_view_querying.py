@@ -136,8 +136,16 @@ def test_a_delta_table_is_read_from_its_checkpoint_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "action",
     [
-        {"protocol": {"minReaderVersion": 3, "readerFeatures": ["deletionVectors"]}},
-        {"add": {"path": "x", "deletionVector": {"storageType": "u"}}},
+        {"protocol": {"minReaderVersion": 3, "readerFeatures": ["columnMapping"]}},
+        {
+            "add": {
+                "path": "part-1.parquet",
+                "deletionVector": {
+                    "storageType": "p",
+                    "pathOrInlineDv": "/nowhere/vector.bin",
+                },
+            }
+        },
         {
             "metaData": {
                 "schemaString": "{}",

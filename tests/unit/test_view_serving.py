@@ -276,6 +276,12 @@ def test_a_page_of_the_web_cannot_ask_under_its_own_name(bank: Served) -> None:
     assert told["error"]["slug"] == "view-request-refused"
 
 
+def test_a_question_with_a_body_is_refused(bank: Served) -> None:
+    status, told = ask(bank, "GET", "/views", **{"Content-Length": "0"})
+
+    assert (status, told["error"]["slug"]) == (400, "view-request-refused")
+
+
 def test_an_answer_has_an_end(bank: Served, client: ViewClient) -> None:
     bank.apply(*(row(number, "x" * 1_000_000) for number in range(10)))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import struct
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,9 +16,10 @@ from typing import Any
 from urllib.parse import unquote
 
 from headrace.errors import ViewError
+from headrace.views.deletion_vectors import deleted_rows, vector_id
 
 _COMMIT = re.compile(r"([0-9]{20})\.json")
-_KNOWN_FEATURES = {"timestampNtz", "appendOnly", "vacuumProtocolCheck"}
+_KNOWN_FEATURES = {"timestampNtz", "deletionVectors", "vacuumProtocolCheck"}
 
 ReadParquet = Callable[[Iterable[Path]], Iterable[Mapping[str, Any]]]
 """Gives the actions that the files of a checkpoint hold."""
@@ -31,13 +33,18 @@ class DeltaFiles:
         version: The last commit.
         schema: The columns, as Spark's JSON.
         partitioned_by: The columns that are in no file, but in the log.
-        files: Each file, with the values of those columns.
+        files: Each file with the values of those columns, by its path and its
+            deletion vector.
+        vectors: The deletion vectors of files, as the log describes them.
+        deleted: The numbers of the rows of files that are deleted.
     """
 
     version: int = -1
     schema: dict[str, Any] = field(default_factory=dict)
     partitioned_by: list[str] = field(default_factory=list)
-    files: dict[Path, dict[str, str | None]] = field(default_factory=dict)
+    files: dict[tuple[Path, str], dict[str, str | None]] = field(default_factory=dict)
+    vectors: dict[tuple[Path, str], Any] = field(default_factory=dict)
+    deleted: dict[Path, list[int]] = field(default_factory=dict)
 
 
 def read_log(place: Path, read_parquet: ReadParquet) -> DeltaFiles:
@@ -74,7 +81,20 @@ def read_log(place: Path, read_parquet: ReadParquet) -> DeltaFiles:
         found.version = int(number[1])
     if not found.schema:
         raise _unreadable(place, "its log does not tell its columns.")
+    _read_vectors(found, place)
     return found
+
+
+def _read_vectors(found: DeltaFiles, place: Path) -> None:
+    """Find out which rows of the files are deleted."""
+    for file in found.files:
+        vector = found.vectors[file]
+        if not vector:
+            continue
+        try:
+            found.deleted[file[0]] = deleted_rows(vector, place)
+        except (OSError, ValueError, struct.error) as error:
+            raise _unreadable(place, f"a deletion vector: {error}.") from error
 
 
 def _take(found: DeltaFiles, action: Mapping[str, Any], place: Path) -> None:
@@ -89,12 +109,10 @@ def _take(found: DeltaFiles, action: Mapping[str, Any], place: Path) -> None:
         found.schema = json.loads(meta["schemaString"])
         found.partitioned_by = list(meta.get("partitionColumns") or ())
     if added:
-        if added.get("deletionVector"):
-            raise _unreadable(place, "some of its rows are deleted by vectors.")
-        values = dict(added.get("partitionValues") or {})
-        found.files[_file(place, added["path"])] = values
+        found.files[_file(place, added)] = dict(added.get("partitionValues") or {})
+        found.vectors[_file(place, added)] = added.get("deletionVector")
     if removed:
-        found.files.pop(_file(place, removed["path"]), None)
+        found.files.pop(_file(place, removed), None)
 
 
 def _require_readable(protocol: Mapping[str, Any], place: Path) -> None:
@@ -103,9 +121,10 @@ def _require_readable(protocol: Mapping[str, Any], place: Path) -> None:
         raise _unreadable(place, f"it needs {', '.join(sorted(features))}.")
 
 
-def _file(place: Path, told: str) -> Path:
-    path = unquote(told).removeprefix("file:")
-    return place / path
+def _file(place: Path, told: Mapping[str, Any]) -> tuple[Path, str]:
+    """Name a file: within a commit one may be removed and added with another vector."""
+    path = unquote(told["path"]).removeprefix("file:")
+    return place / path, vector_id(told.get("deletionVector"))
 
 
 def _unreadable(place: Path, why: str) -> ViewError:

@@ -148,31 +148,40 @@ def _name_delta(lake: Any, name: str, place: Path) -> None:
         ]
 
     found = read_log(place, read)
-    lake.execute(f"CREATE VIEW {_identifier(name)} AS {_delta_rows(found)}")
+    gone = _identifier(f"deleted of {name}")
+    lake.execute(f"CREATE TABLE {gone} (place VARCHAR, number BIGINT)")
+    for file, numbers in found.deleted.items():
+        told = (str(file), numbers)
+        lake.execute(f"INSERT INTO {gone} SELECT ?, unnest(?::BIGINT[])", told)
+    lake.execute(f"CREATE VIEW {_identifier(name)} AS {_delta_rows(found, gone)}")
 
 
-def _delta_rows(found: DeltaFiles) -> str:
+def _delta_rows(found: DeltaFiles, gone: str) -> str:
     types = {f["name"]: duckdb_type(f["type"]) for f in found.schema["fields"]}
     if not found.files:
         nothing = ", ".join(
             f"NULL::{kind} AS {_identifier(n)}" for n, kind in types.items()
         )
         return f"SELECT {nothing} WHERE false"
-    files = _list(str(file) for file in found.files)
-    rows = f"read_parquet({files}, union_by_name = true, filename = true)"
+    files = _list(str(file) for file, _ in found.files)
+    told = "union_by_name = true, filename = true, file_row_number = true"
+    there = (
+        f"WHERE (filename, file_row_number) NOT IN (SELECT (place, number) FROM {gone})"  # noqa: S608
+        if found.deleted
+        else ""
+    )
     chosen = []
     for name, kind in types.items():
         if name in found.partitioned_by:
-            values = {str(file): told.get(name) for file, told in found.files.items()}
             pairs = ", ".join(
-                f"{_quoted(file)}: {'NULL' if v is None else _quoted(v)}"
-                for file, v in values.items()
+                f"{_quoted(str(file))}: {_quoted_or_null(values.get(name))}"
+                for (file, _), values in found.files.items()
             )
             column = f"(MAP {{{pairs}}}[filename])::{kind}"
         else:
             column = _identifier(name)
         chosen.append(f"{column} AS {_identifier(name)}")
-    return f"SELECT {', '.join(chosen)} FROM {rows}"  # noqa: S608
+    return f"SELECT {', '.join(chosen)} FROM read_parquet({files}, {told}) {there}"  # noqa: S608
 
 
 def duckdb_type(kind: Any) -> str:
@@ -233,6 +242,10 @@ def _identifier(name: str) -> str:
 def _quoted(text: str) -> str:
     escaped = text.replace("'", "''")
     return f"'{escaped}'"
+
+
+def _quoted_or_null(text: str | None) -> str:
+    return "NULL" if text is None else _quoted(text)
 
 
 def _list(texts: Iterable[str]) -> str:

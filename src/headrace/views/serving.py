@@ -128,6 +128,10 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             if not self.ours.accepts(self.headers.get("Host")):
                 raise refused("the request is meant for another host")
+            if {"Content-Length", "Transfer-Encoding"} & set(self.headers):
+                # What comes with it would be taken for the next request.
+                self.close_connection = True
+                raise refused("a question has no body")
             question = parse_question(self.path, self.ours.views)
             if question.verb == "watch":
                 self._watch(question)
