@@ -141,6 +141,10 @@ def tell_line(progress: BatchProgress) -> None:
         late = sum(counts["late"] for counts in progress.windows.values())
         panes = sum(counts["panes"] for counts in progress.windows.values())
         told += [f"{panes:,} panes", f"{late:,} late"]
+    if progress.joins:
+        late = sum(counts["late"] for counts in progress.joins.values())
+        results = sum(counts["results"] for counts in progress.joins.values())
+        told += [f"{results:,} joined", f"{late:,} late for joins"]
     if progress.watermark:
         told.append(f"watermark {progress.watermark}")
     talk().print(f"batch {progress.batch}: {', '.join(told)}", highlight=False)
