@@ -88,7 +88,8 @@ class Bench:
         with psycopg.connect(self.url) as bank:
             bank.execute(FILL.format(rows=rows))
         began = time.monotonic()
-        command = [Path(sys.executable).with_name("headrace"), "cdc", "add", "bank"]
+        headrace = str(Path(sys.executable).with_name("headrace"))
+        command = [headrace, "cdc", "add", "bank"]
         where = ["--tables", ACCOUNTS, "--dir", str(self.stack.run_directory.path)]
         subprocess.run([*command, *where], check=True)
         return time.monotonic() - began

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from headrace import (
     Pipeline,
+    cdc,
     event,
     kafka,
     known,
@@ -18,7 +19,7 @@ from headrace import (
     sinks,
     tumbling,
 )
-from headrace.testing import Rig, Tombstone
+from headrace.testing import Rig, Tombstone, captured
 
 START = datetime(2026, 3, 1, 10, tzinfo=UTC)
 
@@ -28,6 +29,12 @@ class Payment:
     payment_id: str
     user: str
     made_at: datetime
+
+
+@event(key="user", time="at")
+class Login:
+    user: str
+    at: datetime
 
 
 @event(key="user")
@@ -108,6 +115,68 @@ def test_a_window_behind_settled_answers_counts_all_of_them(
         found = sorted(rig.rows("counted", "city", "n"), key=str)
         assert found == [("Oslo", 2), ("Oslo", 2), ("Oslo", 5), (None, 3)]
         assert rig.rows("late") == []
+
+
+def test_a_captured_row_of_the_first_snapshot_was_there_before(
+    spark: SparkSession,
+) -> None:
+    bank = Pipeline("bank")
+    payments = bank.read(kafka("payments", Payment), out_of_order=minutes(30))
+    users = bank.table(cdc.postgres("bank", "public.users", Profile))
+    where = payments.join("where", users, on="user")
+    bank.write("where", where, sinks.kafka("where"))
+    with Rig(bank, spark) as rig:
+        rig.feed("payments", *(paid(f"{n}", "ann", n) for n in (1, 6, 8, 12)))
+        rig.feed(
+            "bank.public.users",
+            captured("snapshot", Profile("ann", "Oslo"), position=1, at=at(5)),
+            # Both within a batch; the first of them is what a net change would lack.
+            captured("update", Profile("ann", "Bern"), position=2, at=at(7)),
+            captured("update", Profile("ann", "Rome"), position=3, at=at(9)),
+            # A connector that goes back tells a change again.
+            captured("update", Profile("ann", "Bern"), position=2, at=at(7)),
+        )
+        rig.advance(at(20))
+
+        assert rig.rows("where", "payment_id", "city") == [
+            ("1", "Oslo"),
+            ("6", "Oslo"),
+            ("8", "Bern"),
+            ("12", "Rome"),
+        ]
+
+
+@pytest.mark.long
+def test_a_table_can_answer_the_results_of_a_join(spark: SparkSession) -> None:
+    bank = Pipeline("bank")
+    payments = bank.read(kafka("payments", Payment), out_of_order=minutes(30))
+    logins = bank.read(kafka("logins", Login), out_of_order=minutes(30))
+    profiles = bank.table(kafka("profiles", Profile))
+    paired = payments.join("paired", logins, on="user", within=minutes(3), kind="left")
+    where = paired.join("where", profiles, on="user")
+    counted = where.window(
+        "counted", tumbling(minutes(5)), by="city", n="count(*)", logins="count(at)"
+    )
+    bank.write("counted", counted, sinks.kafka("counted"))
+    bank.write("late", counted.late, sinks.kafka("late"))
+    with Rig(bank, spark) as rig:
+        rig.feed("payments", *(paid(f"{n}", "ann", n) for n in range(12)))
+        rig.feed("logins", Login("ann", at(1)), Login("ann", at(14)))
+        rig.feed("profiles", Profile("ann", "Oslo"), recorded_at=at(3))
+        rig.feed("profiles", Profile("ann", "Bern"), recorded_at=at(7))
+        rig.crash()
+        rig.advance(at(90))
+
+        found = rig.rows("counted", "window_start", "city", "n", "logins")
+        assert rig.rows("late") == []
+    start = [f"2026-03-01T10:{minute}:00.000000Z" for minute in ("00", "05", "10")]
+    assert sorted(found, key=str) == [
+        (start[0], "Oslo", 2, 2),
+        (start[0], None, 3, 3),
+        (start[1], "Bern", 3, 0),
+        (start[1], "Oslo", 2, 0),
+        (start[2], "Bern", 2, 1),
+    ]
 
 
 def test_an_event_that_came_before_its_row_is_corrected_in_a_keyed_sink(

@@ -199,6 +199,10 @@ def tell_line(progress: BatchProgress) -> None:
     )
     if slowest:
         told.append(f"{slowest[0] / 1000:.1f} s from commit to {slowest[1]} (P99)")
+    if progress.joins:
+        late = sum(counts["late"] for counts in progress.joins.values())
+        results = sum(counts["results"] for counts in progress.joins.values())
+        told += [f"{results:,} joined", f"{late:,} late for joins"]
     if progress.watermark:
         told.append(f"watermark {progress.watermark}")
     talk().print(f"batch {progress.batch}: {', '.join(told)}", highlight=False)
