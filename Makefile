@@ -54,7 +54,7 @@ clean: ## remove the environment and everything built
 	rm -rf .venv dist build $(OPERATORS) .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(PARTS): ready
-	@set -o pipefail; PYTHONUNBUFFERED=1 $(BIN)/pytest $@ | awk '{ print; fflush() }'
+	@set -o pipefail; PYTHONUNBUFFERED=1 $(BIN)/pytest $@ | grep --line-buffered ''
 
 .venv/ready: requirements.lock pyproject.toml scripts/ready.sh
 	@PYTHON="$(PYTHON)" sh scripts/ready.sh
