@@ -20,6 +20,7 @@ from headrace.cdc.watching import check
 pytestmark = pytest.mark.long
 
 ROWS = 60_000
+NEXT = "select max(id) + 1 from users"
 
 
 def written(bank: Bank) -> int:
@@ -29,7 +30,8 @@ def written(bank: Bank) -> int:
 
 def test_rows_that_share_one_lsn_survive_a_killed_worker(bank: Bank) -> None:
     bank.make()
-    bank.add(settings={"max.batch.size": "500", "max.queue.size": "1000"})
+    # Less than a page holds: nearly every batch ends inside of a group.
+    bank.add(settings={"max.batch.size": "50", "max.queue.size": "100"})
     bank.await_committed()
     with bank.db.cursor().copy("copy users (id, v) from stdin") as copy:
         for number in range(ROWS):
@@ -43,6 +45,36 @@ def test_rows_that_share_one_lsn_survive_a_killed_worker(bank: Bank) -> None:
     seen = [id_ for id_, _, _ in bank.changes()]
     assert some < ROWS
     assert len(seen) == len(set(seen)) == ROWS + 3
+    check(bank.capture)
+
+
+def test_a_change_right_behind_a_commit_is_not_taken_for_it(bank: Bank) -> None:
+    """The commit's LSN is that of the next record, of a transaction begun before."""
+    bank.make()
+    bank.add()
+    bank.await_committed()
+    other = Bank(bank.stack, bank.name)
+
+    def met(number: int) -> bool:
+        bank.stop()
+        bank.run("begin")
+        bank.run("insert into users values (%s, 'first')", number)
+        other.run("insert into users values (%s, 'between')", number + 1)
+        behind = other.one("select pg_current_wal_insert_lsn() - '0/0'")
+        bank.run("insert into users values (%s, 'behind')", number + 2)
+        bank.cluster.resume(bank.capture.connector)
+        bank.await_running()
+        wait_until("it is read", lambda: number + 1 in bank.logged(), seconds=60)
+        other.stop()
+        bank.run("commit")
+        offset = bank.cluster.offset(bank.capture.connector) or {}
+        bank.cluster.resume(bank.capture.connector)
+        return bool(offset["lsn"] == behind)
+
+    # Unless a heartbeat came between.
+    wait_until("the places are the same", lambda: met(other.one(NEXT)), seconds=240)
+    bank.await_equal()
+    other.db.close()
     check(bank.capture)
 
 
