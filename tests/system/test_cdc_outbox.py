@@ -20,8 +20,6 @@ from headrace.cdc.topics import ends_of
 from headrace.cdc.watching import check, problems
 from headrace.cdc.wishes import Wish
 
-pytestmark = pytest.mark.long
-
 
 @pytest.fixture
 def shop(bank: Bank) -> Iterator[Bank]:
