@@ -4,6 +4,7 @@ PYTHON ?= python3
 SECONDS ?=
 BIN := .venv/bin
 OPERATORS := src/headrace/_spark/operators.jar
+CONNECT := src/headrace/artifacts/connect.jar
 # Each has its own servers and its own Spark; much of their time is waiting for those.
 PARTS := tests/faults tests/spark tests/system tests/unit tests/house
 
@@ -16,7 +17,7 @@ demo: ready ## run the log live; SECONDS=20 ends it by itself
 test: ready lint ## run every test but the long ones
 	@$(MAKE) --no-print-directory --keep-going --jobs=2 $(PARTS)
 
-ready: .venv/ready $(OPERATORS) ## make the environment and the Java operators
+ready: .venv/ready $(OPERATORS) $(CONNECT) ## make the environment and our jars
 
 lint: .venv/ready ## check style and types
 	$(BIN)/ruff check
@@ -51,7 +52,7 @@ lock: .venv/ready ## resolve the Python and artifact locks anew
 	$(BIN)/python scripts/lock_artifacts.py
 
 clean: ## remove the environment and everything built
-	rm -rf .venv dist build $(OPERATORS) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv dist build $(OPERATORS) $(CONNECT) .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(PARTS): ready
 	@set -o pipefail; PYTHONUNBUFFERED=1 $(BIN)/pytest $@ | grep --line-buffered ''
@@ -60,7 +61,11 @@ $(PARTS): ready
 	@PYTHON="$(PYTHON)" sh scripts/ready.sh
 	@touch $@
 
-$(OPERATORS): $(shell find jvm -name "*.java") jvm/hatch_build.py requirements.lock | .venv/ready
+$(OPERATORS): $(shell find jvm -type f -not -name "*.pyc") jvm/hatch_build.py requirements.lock | .venv/ready
 	$(BIN)/python jvm/hatch_build.py
+
+# Built with the operators, after them.
+$(CONNECT): $(OPERATORS)
+	@test $@ -nt $< || $(BIN)/python jvm/hatch_build.py
 
 .PHONY: help demo test ready lint format chaos soak bench wheel lock clean

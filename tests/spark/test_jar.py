@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headrace._spark import operators_jar
+from headrace.artifacts import connect_jar
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -41,6 +42,20 @@ def test_two_builds_give_the_same_bytes_and_those_of_the_jar_in_use(
     built = (tmp_path / "one.jar").read_bytes()
     assert built == (tmp_path / "two.jar").read_bytes()
     assert built == operators_jar().read_bytes(), "run `python jvm/hatch_build.py`"
+
+
+def test_the_connector_is_built_from_its_sources_and_named_to_connect(
+    hook: ModuleType, tmp_path: Path
+) -> None:
+    sources = shutil.copytree(hook.HERE / "connect", tmp_path / "elsewhere")
+
+    hook.build_jar(tmp_path / "one.jar", sources, hook.connect_class_path)
+
+    built = (tmp_path / "one.jar").read_bytes()
+    assert built == connect_jar().read_bytes(), "run `python jvm/hatch_build.py`"
+    services = "META-INF/services/org.apache.kafka.connect.source.SourceConnector"
+    named = zipfile.ZipFile(connect_jar()).read(services).decode().split()
+    assert named == ["io.headrace.connect.PostgresCaptureConnector"]
 
 
 def test_the_manifest_comes_first_and_the_classes_in_order() -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headrace._spark import operators_jar
+from headrace.artifacts import connect_jar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,6 +93,13 @@ def test_the_wheel_holds_the_jar_built_from_the_sdist(wheel: Path) -> None:
     assert jar == operators_jar().read_bytes(), "run `python jvm/hatch_build.py`"
     classes = zipfile.ZipFile(io.BytesIO(jar)).namelist()
     assert "io/headrace/operators/RunningCount.class" in classes
+
+
+def test_the_wheel_holds_the_connector_too(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        jar = archive.read("headrace/artifacts/connect.jar")
+
+    assert jar == connect_jar().read_bytes(), "run `python jvm/hatch_build.py`"
 
 
 def test_the_operator_runs_in_an_environment_of_its_own(

@@ -16,6 +16,7 @@ from headrace.artifacts.unpack import (
     extract_tar_in_jar,
     extract_tree,
     gather,
+    keep,
     unpack,
 )
 from headrace.errors import FetchError, MachineError
@@ -126,6 +127,23 @@ def test_groups_of_files_are_gathered_apart_and_once(tmp_path: Path) -> None:
         Path("one/b.jar"): "b.jar",
         Path("two/a.jar"): "a.jar",
     }
+
+
+def test_a_kept_file_can_be_read_by_others_and_is_named_by_its_content(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "own.jar"
+    file.write_text("one")
+    file.chmod(0o600)
+
+    kept = keep(file, tmp_path / "cache")
+    again = keep(file, tmp_path / "cache")
+    file.write_text("two")
+    other = keep(file, tmp_path / "cache")
+
+    assert kept == again != other
+    assert (kept.read_text(), other.read_text()) == ("one", "two")
+    assert kept.stat().st_mode & 0o777 == 0o644
 
 
 def test_an_archive_is_unpacked_once(archive: Path, tmp_path: Path) -> None:

@@ -40,6 +40,21 @@ def gather(groups: Mapping[str, Sequence[Path]], cache_dir: Path) -> Path:
     return _filled(cache_dir / "gathered" / mark, link, cache_dir)
 
 
+def keep(file: Path, cache_dir: Path) -> Path:
+    """Give a copy of a file of ours that the servers' account can read.
+
+    It is named by its content, so a server that runs is not given another one.
+    """
+    mark = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+    kept = cache_dir / "kept" / mark
+    _filled(kept, lambda into: _copy(file, into / file.name), cache_dir)
+    return kept / file.name
+
+
+def _copy(file: Path, copy: Path) -> None:
+    copy.write_bytes(file.read_bytes())
+
+
 def _filled(destination: Path, fill: Callable[[Path], None], cache_dir: Path) -> Path:
     """Fill a directory once.
 

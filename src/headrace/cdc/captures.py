@@ -8,6 +8,7 @@ from dataclasses import replace
 from headrace.cdc.connect import ConnectCluster
 from headrace.cdc.filling import Filling, topic_ends
 from headrace.cdc.notes import SETTING, Notes
+from headrace.cdc.own_connector import renew
 from headrace.cdc.place import Capture
 from headrace.cdc.snapshots import read_progress
 from headrace.cdc.systems import system_of
@@ -41,7 +42,8 @@ def add(
     Raises:
         CaptureError: [capture-key-missing], [capture-table-missing],
             [capture-unsupported], [capture-name-taken], [capture-login-missing],
-            [connector-refused] and all that `check` raises.
+            [capture-connector-missing], [connector-refused] and all that `check`
+            raises.
     """
     cluster = ConnectCluster(capture.connect)
     if cluster.config(capture.connector) is not None:
@@ -76,6 +78,7 @@ def _begin(
 
 
 def _extend(cluster: ConnectCluster, capture: Capture, wish: Wish, tell: Tell) -> None:
+    renew(cluster, capture)
     config, notes = require_capture(cluster, capture)
     check(capture)
     filling = Filling(cluster, capture, tell)
@@ -173,6 +176,7 @@ def resnapshot(capture: Capture, tell: Tell = _silent) -> int:
             [capture-key-missing] and what else stands in the way.
     """
     cluster = ConnectCluster(capture.connect)
+    renew(cluster, capture)
     config, notes = require_capture(cluster, capture)
     tell("stopping the connector")
     cluster.stop(capture.connector)
@@ -206,6 +210,7 @@ def resume(capture: Capture) -> None:
         CaptureError: What `check` raises, except [capture-failed].
     """
     cluster = ConnectCluster(capture.connect)
+    renew(cluster, capture)
     config, notes = require_capture(cluster, capture)
     system_of(capture).allow(capture, config, notes)
     for problem in problems(capture):

@@ -76,6 +76,15 @@ class ConnectCluster:
         found = self._expected(self._ask("GET", "/connectors?expand=info"))
         return {name: dict(about["info"]["config"]) for name, about in found.items()}
 
+    def plugins(self) -> set[str]:
+        """Give the classes of the connectors that the worker could run.
+
+        Raises:
+            CaptureError: [connect-unreachable].
+        """
+        found = self._expected(self._ask("GET", "/connector-plugins"))
+        return {plugin["class"] for plugin in found}
+
     def config(self, name: str) -> dict[str, str] | None:
         """Give a connector's settings, if it exists.
 

@@ -19,6 +19,9 @@ NOTICES = "notification.sink.topic.name"
 # snapshots need. Every role may send one, and no table is written.
 _HEARTBEAT = f"select pg_logical_emit_message(true, '{MESSAGE}', '')"
 
+OWN_POSTGRES = "io.headrace.connect.PostgresCaptureConnector"
+"""Debezium's connector, except that it can be killed between any two rows."""
+
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
 
 
@@ -74,7 +77,7 @@ def postgres_settings(
     return {
         **common_settings(capture, wish, notes),
         **_address(capture.url),
-        "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
+        "connector.class": OWN_POSTGRES,
         "database.user": login.user,
         "database.password": login.reference,
         "plugin.name": "pgoutput",

@@ -73,7 +73,8 @@ class Filling:
         notes = replace(notes, unfinished=topic_ends(capture, notes.tables))
         config = {**config, SETTING: notes.text, "snapshot.mode": "initial"}
         self._cluster.forget_offset(name)
-        since = self.mark()
+        # An outbox gives no notices, and has no topic for them.
+        since = self.mark() if NOTICES in config else {}
         self._cluster.put(name, config)
         self._cluster.resume(name)
         return self.finish(since, config, notes)

@@ -9,6 +9,7 @@ from headrace.cdc.connect import ConnectCluster
 from headrace.cdc.filling import Filling
 from headrace.cdc.notes import Notes
 from headrace.cdc.outbox import TABLE, table_ddl
+from headrace.cdc.own_connector import renew
 from headrace.cdc.pg_catalogue import connected
 from headrace.cdc.pg_system import PgSystem
 from headrace.cdc.place import Capture
@@ -80,6 +81,7 @@ def add_outbox(
     ours = outbox_of(capture)
     cluster = ConnectCluster(ours.connect)
     if cluster.config(ours.connector) is not None:
+        renew(cluster, ours)
         check(ours)
         tell("the outbox is captured already")
         return

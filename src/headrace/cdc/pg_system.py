@@ -6,8 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from headrace.cdc.connect import ConnectCluster
 from headrace.cdc.connector import postgres_settings
 from headrace.cdc.notes import Notes
+from headrace.cdc.own_connector import outdated, require_own_connector
 from headrace.cdc.pg_catalogue import Publication, connected, slot_of
 from headrace.cdc.pg_describing import describe_table
 from headrace.cdc.pg_preparing import (
@@ -35,6 +37,7 @@ class PgSystem:
 
     def require_new(self, capture: Capture, wish: Wish) -> None:
         """Refuse tables without a key, and a slot that exists."""
+        require_own_connector(ConnectCluster(capture.connect))
         with connected(capture.url, capture.database) as connection:
             require_capturable(connection, wish.tables)
             require_free_slot(connection, wish.slot or capture.slot)
@@ -78,7 +81,9 @@ class PgSystem:
     ) -> list[CaptureError]:
         """Look at slot, publication, tables and rights."""
         with connected(capture.url, capture.database) as connection:
-            return PgWatch(connection, capture.database, config, notes).problems(offset)
+            watch = PgWatch(connection, capture.database, config, notes)
+            found = watch.problems(offset)
+        return found + outdated(capture.database, config)
 
     def standing(
         self,

@@ -78,7 +78,7 @@ def check(capture: Capture) -> None:
             [capture-binlog-lost], [capture-unsupported],
             [capture-table-missing], [capture-key-missing],
             [capture-permission-denied], [capture-snapshot-repeated],
-            [capture-unfinished].
+            [capture-unfinished], [capture-connector-outdated].
     """
     for problem in problems(capture):
         if problem.slug not in PASSING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from headrace.artifacts.unpack import gather
+from headrace.artifacts import connect_jar
+from headrace.artifacts.unpack import gather, keep
 from headrace.services.ports import LOOPBACK
 from headrace.services.process import Command
 from headrace.services.service import (
@@ -103,5 +104,8 @@ def _worker_settings(site: Site) -> dict[str, object]:
 
 
 def _plugins(site: Site) -> Path:
-    connectors = {group: site.jars(group) for group in CONNECTORS}
-    return gather(connectors, site.settings.cache_dir)
+    cache = site.settings.cache_dir
+    connectors = {group: [*site.jars(group)] for group in CONNECTORS}
+    # Ours is made of Debezium's for PostgreSQL, so it has to stand beside it.
+    connectors["connect-postgres"].append(keep(connect_jar(), cache))
+    return gather(connectors, cache)
