@@ -306,8 +306,8 @@ def test_the_records_of_all_lanes_are_exchanged_at_once(
     assert refusal(caught.value).slug == "writer-fenced"
 
 
-def test_a_commit_whose_answer_is_lost_is_known_again(
-    spark: SparkSession, servers: Stack, keyspace: str
+def test_a_commit_whose_answer_is_lost_is_found_by_the_next_attempt(
+    spark: SparkSession, servers: Stack, server: redis.Redis, keyspace: str
 ) -> None:
     with CutLine(servers.site().port("redis")) as line:
         settings = told(f"redis://127.0.0.1:{line.port}", keyspace)
@@ -317,7 +317,8 @@ def test_a_commit_whose_answer_is_lost_is_known_again(
         lane = lanes.claimed()
         line.leave_unanswered(b'"batch":3,')
 
-        lane.commit(lanes.record(3))
+        with pytest.raises(Py4JJavaError, match="broke while a batch was written"):
+            lane.commit(lanes.record(3))
 
         assert line.has_left_unanswered
         assert lanes.batches()[0] == 3
@@ -342,6 +343,28 @@ def test_a_server_that_is_killed_within_a_batch_and_comes_back_is_waited_for(
     with redis.Redis.from_url(redis_stack.address("redis")) as client:
         assert client.dbsize() == 60_002
         assert client.hget("k:59999", "number") == b"59999"
+
+
+def test_rows_that_were_answered_and_lost_are_written_again(
+    servers: Stack, server: redis.Redis, keyspace: str, deliveries: NewDeliveries
+) -> None:
+    with CutLine(servers.site().port("redis")) as line:
+        to = deliveries(sinks.redis(keyspace), f"redis://127.0.0.1:{line.port}")
+        to.patience = timedelta(minutes=5)
+        # Six chunks, of which four may be on their way: the first was answered.
+        rows = [Sent(f"row-{n}", n, None) for n in range(12_000)]
+        line.cut_at(b"row-11999")
+        done = threading.Thread(target=to.write, args=(0, rows))
+        done.start()
+        wait_until("the line is cut", lambda: line.is_cut, seconds=120)
+        # What a server may lack that was killed while its disk was slow.
+        assert server.delete(f"{keyspace}:row-0") == 1
+        line.mend()
+        done.join(400)
+
+    assert not done.is_alive()
+    assert server.hget(f"{keyspace}:row-0", "number") == b"0"
+    assert server.hget(f"{keyspace}:row-11999", "number") == b"11999"
 
 
 def test_a_server_that_lost_its_data_is_not_written_on_as_if_nothing_was(

@@ -29,7 +29,8 @@ class Redis(Service):
             "port": site.port(process),
             "dir": "data",
             "appendonly": "yes",
-            "appendfsync": "everysec",
+            # With "everysec", a slow disk lets it answer before it has written at all.
+            "appendfsync": "always",
             "save": '""',
             "maxmemory": "512mb",
             # A full store refuses writes, which is seen; evicted keys are not.

@@ -51,6 +51,7 @@ final class RedisLane implements SinkLane {
     public LedgerRecord claim() {
         List<?> claimed = link.run(Script.CLAIM, List.of(terms.ledger()), List.of(lane, token));
         epoch = (Long) claimed.get(0);
+        link.bind();
         byte[] record = (byte[]) claimed.get(1);
         return record == null ? null : LedgerRecord.parse(record);
     }

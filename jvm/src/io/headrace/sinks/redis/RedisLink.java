@@ -7,9 +7,7 @@ import io.headrace.sinks.ServerAddress;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -49,11 +47,22 @@ final class RedisLink implements AutoCloseable {
     private final ServerAddress address;
     private final ServerCalls calls;
     private volatile Connection connection;
+    private boolean isBound;
 
     RedisLink(RedisTerms terms, Duration longest) {
         this.terms = terms;
         this.address = terms.address();
         this.calls = new ServerCalls(terms.sink(), address.toString(), longest);
+    }
+
+    /**
+     * Stays with the connection from here on, and fails when it breaks, to be tried again as a whole.
+     *
+     * <p>A server that comes back after a crash may lack what it has answered already, and nothing
+     * of it tells. So a batch is written through one connection, or once more from its beginning.
+     */
+    void bind() {
+        isBound = true;
     }
 
     /** Runs a command and gives its answer. */
@@ -75,28 +84,24 @@ final class RedisLink implements AutoCloseable {
     }
 
     /**
-     * Runs a script for many chunks, some of them on their way at once.
+     * Runs a script for many chunks, some of them on their way at once, of a link that is bound.
      *
      * @param chunks gives the next one, or null at the end
      * @param heed is given each answer
      */
     void runAll(Script script, Supplier<Chunk> chunks, Consumer<List<?>> heed) {
-        Deque<Chunk> sent = new ArrayDeque<>();
-        Deque<Chunk> again = new ArrayDeque<>();
         answered(
                 () -> {
-                    // What had no answer when the connection broke.
-                    again.addAll(sent);
-                    sent.clear();
-                    Chunk next = next(again, chunks);
-                    while (next != null || !sent.isEmpty()) {
-                        if (next != null && sent.size() < AHEAD) {
-                            sent.add(next);
+                    int underWay = 0;
+                    Chunk next = chunks.get();
+                    while (next != null || underWay > 0) {
+                        if (next != null && underWay < AHEAD) {
                             send(script, next.keys(), next.arguments());
-                            next = next(again, chunks);
+                            underWay++;
+                            next = chunks.get();
                         } else {
                             List<?> answer = (List<?>) connected().getOne();
-                            sent.remove();
+                            underWay--;
                             heed.accept(answer);
                         }
                     }
@@ -128,11 +133,6 @@ final class RedisLink implements AutoCloseable {
                 // It is closed, which is what was asked for.
             }
         }
-    }
-
-    private static Chunk next(Deque<Chunk> again, Supplier<Chunk> chunks) {
-        Chunk next = again.poll();
-        return next == null ? chunks.get() : next;
     }
 
     private void send(Script script, List<byte[]> keys, List<byte[]> arguments) {
@@ -168,6 +168,9 @@ final class RedisLink implements AutoCloseable {
     }
 
     private Connection connected() {
+        if (connection == null && isBound) {
+            throw broken();
+        }
         if (connection == null) {
             DefaultJedisClientConfig.Builder config =
                     DefaultJedisClientConfig.builder()
@@ -191,6 +194,17 @@ final class RedisLink implements AutoCloseable {
             }
         }
         return connection;
+    }
+
+    private Refusal broken() {
+        return Refusal.passing(
+                null,
+                "sink-unreachable",
+                "the connection of sink \"" + terms.sink() + "\" to " + address
+                        + " broke while a batch was written",
+                "Redis may have restarted, and then lacks perhaps what it had answered.",
+                "see to the server, then start the pipeline again: the batch is repeated, and "
+                        + "ends the same whatever part of it was written.");
     }
 
     private int database() {
