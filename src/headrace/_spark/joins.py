@@ -50,10 +50,7 @@ def join(left: DataFrame, right: DataFrame, step: Joining) -> DataFrame:
     for side, df in (("left", left), ("right", right)):
         for name in step.terms[side]["key"]:
             require_key(df, name)
-    spark = left.sparkSession
-    joins = java_class(spark, "joins.Joins")
-    terms = json.dumps(step.terms)
-    return DataFrame(joins.over(left._jdf, right._jdf, terms), spark)
+    return _over("Joins", left, right, step)
 
 
 def look_up(events: DataFrame, changes: DataFrame, step: Joining) -> DataFrame:
@@ -84,10 +81,7 @@ def look_up(events: DataFrame, changes: DataFrame, step: Joining) -> DataFrame:
     """
     for name in step.terms["key"]:
         require_key(events, name)
-    spark = events.sparkSession
-    lookups = java_class(spark, "joins.Lookups")
-    terms = json.dumps(step.terms)
-    return DataFrame(lookups.over(events._jdf, changes._jdf, terms), spark)
+    return _over("Lookups", events, changes, step)
 
 
 def join_tables(left: DataFrame, right: DataFrame, step: Joining) -> DataFrame:
@@ -108,7 +102,10 @@ def join_tables(left: DataFrame, right: DataFrame, step: Joining) -> DataFrame:
     Raises:
         MachineError: [operators-jar-missing], [spark-version-unsupported].
     """
+    return _over("TableJoins", left, right, step)
+
+
+def _over(operator: str, left: DataFrame, right: DataFrame, step: Joining) -> DataFrame:
     spark = left.sparkSession
-    joins = java_class(spark, "joins.TableJoins")
-    terms = json.dumps(step.terms)
-    return DataFrame(joins.over(left._jdf, right._jdf, terms), spark)
+    joins = java_class(spark, f"joins.{operator}")
+    return DataFrame(joins.over(left._jdf, right._jdf, json.dumps(step.terms)), spark)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from headrace.cdc import CapturedTable
 from headrace.errors import StepError
 from headrace.event import EventType, event_type
-from headrace.plan.steps import Read, Select, Stateful
+from headrace.plan.steps import Read, Select, Stateful, Step, walk
 from headrace.schema.expressions import unknown_column
 from headrace.schema.keys import derived_key, why_no_key
 from headrace.schema.names import require_name
@@ -105,6 +105,15 @@ class TableRows(Select):
     def summary(self) -> str:
         """Name the columns."""
         return f"{', '.join(self.columns.names)}, or that a row is gone"
+
+
+def captured_tables(step: Step) -> set[CapturedTable]:
+    """Give the captured tables whose changes come to a step."""
+    return {
+        read.source
+        for read in walk(step)
+        if isinstance(read, Read) and isinstance(read.source, CapturedTable)
+    }
 
 
 def read_changes(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -92,11 +92,14 @@ def batches_after(
         if told["batchId"] > last and not idle:
             done_at = report.get("done_at_ms", {}).get(str(told["batchId"]), {})
             passed = propagation(told, done_at, readers or {})
-            yield replace(_progress(told, report, owners), propagation=passed)
+            yield _progress(told, report, owners, passed)
 
 
 def _progress(
-    told: dict[str, Any], report: dict[str, Any], owners: Sequence[str]
+    told: dict[str, Any],
+    report: dict[str, Any],
+    owners: Sequence[str],
+    passed: dict[str, dict[str, dict[str, int]]],
 ) -> BatchProgress:
     offsets: dict[str, dict[str, int]] = {}
     delays: dict[str, float] = {}
@@ -140,7 +143,7 @@ def _progress(
         tables=_metrics(told, "table"),
         joins=_metrics(told, "join") | _metrics(told, "lookup"),
         captured=_metrics(told, "captured"),
-        propagation={},
+        propagation=passed,
         state=_state(told.get("stateOperators", []), owners),
     )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headrace.cdc import CapturedTable
-from headrace.plan.steps import Output, Read, walk
+from headrace.plan.changes import captured_tables
+from headrace.plan.steps import Output
 
 _METRIC = "passage."
 _PERCENTS = ("p50", "p95", "p99")
@@ -16,12 +16,7 @@ def readers(outputs: Sequence[Output]) -> dict[str, list[str]]:
     """Give for each captured topic the outputs that its changes come to."""
     found: dict[str, list[str]] = {}
     for output in outputs:
-        topics = {
-            step.source.topic
-            for step in walk(output.step)
-            if isinstance(step, Read) and isinstance(step.source, CapturedTable)
-        }
-        for topic in sorted(topics):
+        for topic in sorted(table.topic for table in captured_tables(output.step)):
             found.setdefault(topic, []).append(output.name)
     return found
 

@@ -11,12 +11,12 @@ from datetime import timedelta
 from threading import Event, Thread
 from typing import Any, Protocol
 
-from headrace.cdc import CapturedTable
 from headrace.cdc.connect import ConnectCluster
 from headrace.cdc.place import Capture
 from headrace.cdc.watching import PASSING, Watch, require_capture
 from headrace.errors import CaptureError, ServiceError
-from headrace.plan.steps import Output, Read, walk
+from headrace.plan.changes import captured_tables
+from headrace.plan.steps import Output
 
 
 class CaptureServers(Protocol):
@@ -35,14 +35,8 @@ _END_SECONDS = 30
 
 def captured_databases(outputs: Sequence[Output]) -> list[str]:
     """Give the databases whose captured tables come to outputs."""
-    return sorted(
-        {
-            step.source.database
-            for output in outputs
-            for step in walk(output.step)
-            if isinstance(step, Read) and isinstance(step.source, CapturedTable)
-        }
-    )
+    tables = (captured_tables(output.step) for output in outputs)
+    return sorted({table.database for each in tables for table in each})
 
 
 def find_captures(

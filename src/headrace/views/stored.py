@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from headrace.errors import ViewError
 from headrace.plan.view import View
@@ -14,6 +15,7 @@ from headrace.sinks import Servers
 from headrace.views.answers import NOW, AsOf, Standing
 
 Rows = list[tuple[bytes, bytes]]
+_Key = TypeVar("_Key")
 
 
 class Rowed(Protocol):
@@ -124,3 +126,22 @@ def unreachable(view: View, error: Exception) -> ViewError:
 
 Readings = Mapping[str, Rowed]
 """Where each view is read, by its name."""
+
+
+def cursor_of(key: bytes) -> str:
+    """Write down behind which key the next scan goes on."""
+    return base64.urlsafe_b64encode(key).decode()
+
+
+def key_of(cursor: str, read: Callable[[bytes], _Key]) -> _Key:
+    """Give the key that `cursor_of` has written down, read as the store has keys.
+
+    Raises:
+        ViewError: [view-request-refused] it has not.
+    """
+    try:
+        return read(base64.urlsafe_b64decode(cursor))
+    except ValueError as error:
+        raise ViewError(
+            "view-request-refused", "the cursor is none that a scan has given"
+        ) from error

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import threading
 from typing import Any
 
 import psycopg
 from psycopg.sql import SQL, Composable, Composed, Identifier, Literal
 
-from headrace.errors import ViewError
 from headrace.plan.view import View
 from headrace.plan.view_sinks import SCHEMA
 from headrace.schema.types import (
@@ -23,7 +21,14 @@ from headrace.schema.types import (
     Whole,
 )
 from headrace.views.answers import NOW, AsOf, Standing
-from headrace.views.stored import Rows, require_now, standing_of, unreachable
+from headrace.views.stored import (
+    Rows,
+    cursor_of,
+    key_of,
+    require_now,
+    standing_of,
+    unreachable,
+)
 
 _LEDGER = SQL(
     "select record::text, written_at from headrace_delivery.ledger "
@@ -103,7 +108,7 @@ class PostgresRows:
         """
         require_now(self._view, as_of)
         begin = prefix.decode()
-        after = None if cursor is None else _place(cursor)
+        after = None if cursor is None else key_of(cursor, bytes.decode)
         key = SQL('{}::text collate "C"').format(self._key)
         asked = SQL(
             "select {key}, {row} from {table} where starts_with({key}, {begin}) "
@@ -120,7 +125,7 @@ class PostgresRows:
         rows = [(told.encode(), row.encode()) for told, row in found[:limit]]
         more = None
         if len(found) > limit:
-            more = base64.urlsafe_b64encode(rows[-1][0]).decode()
+            more = cursor_of(rows[-1][0])
         return rows, stands, more
 
     def _ask(self, asked: Composed) -> tuple[Standing, list[tuple[str, ...]]]:
@@ -159,12 +164,3 @@ def _told(field: Field) -> Composable:
         case Binary():
             return SQL("replace(encode({}, 'base64'), chr(10), '')").format(name)
     return name
-
-
-def _place(cursor: str) -> str:
-    try:
-        return base64.urlsafe_b64decode(cursor).decode()
-    except ValueError as error:
-        raise ViewError(
-            "view-request-refused", "the cursor is none that a scan has given"
-        ) from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 from collections.abc import Callable
@@ -12,10 +11,16 @@ from urllib.parse import parse_qs, urlsplit, urlunsplit
 
 import redis
 
-from headrace.errors import ViewError
 from headrace.plan.view import View
 from headrace.views.answers import NOW, AsOf, Standing
-from headrace.views.stored import Rows, require_now, standing_of, unreachable
+from headrace.views.stored import (
+    Rows,
+    cursor_of,
+    key_of,
+    require_now,
+    standing_of,
+    unreachable,
+)
 
 _PAGE = 1000
 _SPECIAL = re.compile(rb"([\\*?\[\]])")
@@ -81,7 +86,7 @@ class RedisRows:
             ViewError: As `get`; [view-request-refused] the cursor is none.
         """
         require_now(self._view, as_of)
-        after = b"" if cursor is None else _place(cursor)
+        after = b"" if cursor is None else key_of(cursor, bytes)
         begin = self._prefix + prefix
 
         def ask() -> tuple[Rows, dict[bytes, bytes], str | None]:
@@ -95,7 +100,7 @@ class RedisRows:
             rows = self._rows(keys[:limit])
             more = None
             if len(keys) > limit:
-                more = base64.urlsafe_b64encode(keys[limit - 1]).decode()
+                more = cursor_of(keys[limit - 1])
             return rows, ledger, more
 
         rows, ledger, more = self._ask(ask)
@@ -135,12 +140,3 @@ def _connected(address: str) -> redis.Redis:
         password = Path(given["password_file"][0]).read_text().strip()
     plain = urlunsplit(parts._replace(query=""))
     return redis.Redis.from_url(plain, password=password, socket_timeout=10)
-
-
-def _place(cursor: str) -> bytes:
-    try:
-        return base64.urlsafe_b64decode(cursor)
-    except ValueError as error:
-        raise ViewError(
-            "view-request-refused", "the cursor is none that a scan has given"
-        ) from error

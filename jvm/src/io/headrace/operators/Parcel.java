@@ -75,11 +75,7 @@ public final class Parcel implements Serializable {
 
     /** Gives a row's bytes. */
     public byte[] pack(InternalRow row) {
-        if (projection == null) {
-            projection = UnsafeProjection.create(schema);
-        }
-        // The projection writes every row into the same buffer.
-        return projection.apply(row).copy().getBytes();
+        return projected(row).copy().getBytes();
     }
 
     /** Gives the row of some bytes, without copying them. */
@@ -101,10 +97,7 @@ public final class Parcel implements Serializable {
      * A row begins with what of it is null, which is alike in all.
      */
     public byte[] packKey(InternalRow row) {
-        if (projection == null) {
-            projection = UnsafeProjection.create(schema);
-        }
-        UnsafeRow packed = projection.apply(row);
+        UnsafeRow packed = projected(row);
         int length = packed.getSizeInBytes();
         byte[] key = new byte[Long.BYTES + length];
         long hash =
@@ -128,6 +121,14 @@ public final class Parcel implements Serializable {
     @Override
     public String toString() {
         return schema.simpleString();
+    }
+
+    /** Gives a row as bytes, in a buffer that the next one is written into as well. */
+    private UnsafeRow projected(InternalRow row) {
+        if (projection == null) {
+            projection = UnsafeProjection.create(schema);
+        }
+        return projection.apply(row);
     }
 
     private static StructType unmarked(StructType marked) {
