@@ -14,13 +14,13 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event, Thread
 
 import psycopg
+from ground import running
 
 from headrace import Pipeline, cdc, event, sinks
 from headrace._spark import end, session
@@ -204,15 +204,8 @@ def main() -> None:
     parser.add_argument("--changes", type=int, default=500, help="in a second")
     parser.add_argument("--seconds", type=int, default=60)
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as directory:
-        home = Path(directory)
-        home.chmod(0o755)
-        stack = Stack(home / "run")
-        try:
-            stack.up(SERVERS)
-            measure(home, stack, given)
-        finally:
-            stack.down()
+    with running(*SERVERS) as (stack, home):
+        measure(home, stack, given)
 
 
 if __name__ == "__main__":

@@ -15,16 +15,17 @@ import statistics
 import tempfile
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
-from confluent_kafka import Producer
+from ground import fill, running
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sql
 
 from headrace import Pipeline, event, kafka, sinks
 from headrace._spark import end, session
-from headrace.log import administer, create_topic, writer_settings
+from headrace.log import administer, create_topic
 from headrace.runtime.run import Conditions, start
 from headrace.runtime.topics import make_missing_topics
 from headrace.services import Stack
@@ -43,10 +44,8 @@ class Payment:
     country: str
 
 
-def write_events(bootstrap: str, topic: str, count: int) -> None:
-    """Fill the input topic."""
-    settings = {"linger.ms": 50, "queue.buffering.max.messages": 500_000}
-    producer = Producer({**writer_settings(bootstrap), **settings})
+def payments(count: int) -> Iterator[dict[str, Any]]:
+    """Give what the input topic holds."""
     for number in range(count):
         card = f"card-{number % 10_000:05}"
         payment = {
@@ -55,13 +54,7 @@ def write_events(bootstrap: str, topic: str, count: int) -> None:
             "cents": number % 997,
             "country": "CH",
         }
-        while True:
-            try:
-                producer.produce(topic, key=card, value=json.dumps(payment))
-                break
-            except BufferError:
-                producer.poll(0.1)
-    producer.flush()
+        yield {"key": card, "value": json.dumps(payment)}
 
 
 def headrace_run(
@@ -117,14 +110,8 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=2_000_000)
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as home:
-        Path(home).chmod(0o755)
-        stack = Stack(Path(home) / "run")
-        try:
-            stack.up(["kafka"])
-            measure(stack, given.events, given.rounds)
-        finally:
-            stack.down()
+    with running("kafka") as (stack, _):
+        measure(stack, given.events, given.rounds)
 
 
 def measure(stack: Stack, events: int, rounds: int) -> None:
@@ -132,7 +119,7 @@ def measure(stack: Stack, events: int, rounds: int) -> None:
     bootstrap = stack.address("kafka")
     admin = administer(bootstrap, stack.site().run.cluster_id)
     create_topic(admin, "input", partitions=PARTITIONS)
-    write_events(bootstrap, "input", events)
+    fill(bootstrap, "input", payments(events))
     spark = session("bench")
     ways: dict[str, Callable[[SparkSession, str, str, str], float]] = {
         "headrace, exactly-once": headrace_run,

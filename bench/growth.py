@@ -19,19 +19,20 @@ import re
 import tempfile
 import time
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event
 from typing import Any
 
-from confluent_kafka import Producer
+from ground import fill, running
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sql
 
 from headrace import Pipeline, event, kafka, seconds, sinks, tumbling
 from headrace._spark import end, session
-from headrace.log import administer, create_topic, writer_settings
+from headrace.log import administer, create_topic
 from headrace.runtime.progress import BatchProgress
 from headrace.runtime.run import Conditions, follow, start
 from headrace.runtime.topics import make_missing_topics
@@ -57,29 +58,18 @@ class Payment:
     made_at: datetime
 
 
-def write_events(bootstrap: str, topic: str, count: int, keys: int) -> None:
-    """Fill a topic with ten minutes of payments, and with what ends them."""
-    settings = {"linger.ms": 50, "queue.buffering.max.messages": 500_000}
-    producer = Producer({**writer_settings(bootstrap), **settings})
+def payments(count: int, keys: int) -> Iterator[dict[str, Any]]:
+    """Give ten minutes of payments, and what ends them."""
     for number in range(count):
         card = f"card-{number * STRIDE % keys:07}"
         made_at = BEGAN_AT + SPAN * number / count
         payment = {"card": card, "number": number, "cents": number % 997}
         value = json.dumps(payment | {"made_at": made_at.isoformat()})
-        while True:
-            try:
-                producer.produce(topic, key=card, value=value)
-                break
-            except BufferError:
-                producer.poll(0.1)
-    producer.flush()
+        yield {"key": card, "value": value}
     much_later = (BEGAN_AT + 3 * SPAN).isoformat()
     ending = {"card": "last", "number": count, "cents": 0, "made_at": much_later}
     for partition in range(PARTITIONS):
-        producer.produce(
-            topic, key="last", value=json.dumps(ending), partition=partition
-        )
-    producer.flush()
+        yield {"key": "last", "value": json.dumps(ending), "partition": partition}
 
 
 class Memory:
@@ -196,7 +186,7 @@ def measure(stack: Stack, given: argparse.Namespace) -> None:
         topic = f"input-{keys}"
         create_topic(admin, topic, partitions=PARTITIONS)
         create_topic(admin, f"{topic}-out", partitions=PARTITIONS)
-        write_events(bootstrap, topic, given.events, keys)
+        fill(bootstrap, topic, payments(given.events, keys))
         windows = max(1, given.events // (keys * EVENTS_A_PANE))
         window = timedelta(seconds=given.window) if given.window else SPAN / windows
         trials[keys] = Trial(bootstrap, topic, window)
@@ -243,14 +233,8 @@ def main() -> None:
     parser.add_argument("--window", type=int, metavar="SECONDS")
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as home:
-        Path(home).chmod(0o755)
-        stack = Stack(Path(home) / "run")
-        try:
-            stack.up(["kafka"])
-            measure(stack, given)
-        finally:
-            stack.down()
+    with running("kafka") as (stack, _):
+        measure(stack, given)
 
 
 if __name__ == "__main__":

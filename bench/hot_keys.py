@@ -16,17 +16,18 @@ import random
 import tempfile
 import time
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import Producer
+from ground import fill, running
 from pyspark.sql import SparkSession
 
 from headrace import Pipeline, event, kafka, minutes, seconds, sinks, tumbling
 from headrace._spark import end, session
-from headrace.log import administer, create_topic, writer_settings
+from headrace.log import administer, create_topic
 from headrace.runtime.run import Conditions, start
 from headrace.runtime.topics import make_missing_topics
 from headrace.services import Stack
@@ -55,10 +56,8 @@ class Payment:
     made_at: datetime
 
 
-def write_events(bootstrap: str, topic: str, count: int, heat: float) -> None:
-    """Fill the input topic with ten minutes of payments, most of them of one card."""
-    settings = {"linger.ms": 50, "queue.buffering.max.messages": 500_000}
-    producer = Producer({**writer_settings(bootstrap), **settings})
+def payments(count: int, heat: float) -> Iterator[dict[str, Any]]:
+    """Give ten minutes of payments, most of them of one card."""
     chance = random.Random(1)  # noqa: S311 - no secret
     for number in range(count):
         is_hot = chance.random() < heat
@@ -66,14 +65,8 @@ def write_events(bootstrap: str, topic: str, count: int, heat: float) -> None:
         made_at = BEGAN_AT + SPAN * number / count
         payment = {"card": card, "number": number, "cents": chance.randrange(10**6)}
         value = json.dumps(payment | {"made_at": made_at.isoformat()})
-        while True:
-            try:
-                # Not by key: reading is even, and what is uneven is the windows' work.
-                producer.produce(topic, value=value, partition=number % PARTITIONS)
-                break
-            except BufferError:
-                producer.poll(0.1)
-    producer.flush()
+        # Not by key: reading is even, and what is uneven is the windows' work.
+        yield {"value": value, "partition": number % PARTITIONS}
 
 
 @dataclass
@@ -166,7 +159,7 @@ def measure(stack: Stack, given: argparse.Namespace) -> None:
     bootstrap = stack.address("kafka")
     admin = administer(bootstrap, stack.site().run.cluster_id)
     create_topic(admin, "input", partitions=PARTITIONS)
-    write_events(bootstrap, "input", given.events, given.heat)
+    fill(bootstrap, "input", payments(given.events, given.heat))
     spark = session("bench", config={"spark.driver.memory": "3g"})
     bench = Bench(spark, bootstrap)
     ways = {"not spread": None, "spread": "spread"}
@@ -192,14 +185,8 @@ def main() -> None:
     parser.add_argument("--heat", type=float, default=0.9)
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as home:
-        Path(home).chmod(0o755)
-        stack = Stack(Path(home) / "run")
-        try:
-            stack.up(["kafka"])
-            measure(stack, given)
-        finally:
-            stack.down()
+    with running("kafka") as (stack, _):
+        measure(stack, given)
 
 
 if __name__ == "__main__":

@@ -18,14 +18,15 @@ import uuid
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
-from confluent_kafka import Producer
+from ground import fill, running
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
 from headrace import Pipeline, between, event, kafka, minutes, seconds, settled, sinks
 from headrace._spark import end, session
-from headrace.log import administer, create_topic, writer_settings
+from headrace.log import administer, create_topic
 from headrace.runtime.run import Conditions, start
 from headrace.runtime.topics import make_missing_topics
 from headrace.services import Stack
@@ -65,35 +66,23 @@ class Ad:
     price: int
 
 
-def write(bootstrap: str, topic: str, rows: Iterator[tuple[str, object, int]]) -> None:
-    """Fill a topic with keys, values and times in milliseconds."""
-    settings = {"linger.ms": 50, "queue.buffering.max.messages": 500_000}
-    producer = Producer({**writer_settings(bootstrap), **settings})
-    for key, value, at in rows:
-        while True:
-            try:
-                producer.produce(topic, json.dumps(value), key=key, timestamp=at)
-                break
-            except BufferError:
-                producer.poll(0.1)
-    producer.flush()
-
-
-def events(count: int, ads: int, time_: str) -> Iterator[tuple[str, object, int]]:
+def events(count: int, ads: int, time_: str) -> Iterator[dict[str, Any]]:
     """Give an hour of events; those of the same number are of the same ad."""
     for number in range(count):
         ad = f"ad-{number * 7919 % ads:07}"
         at = BEGAN_AT + SPAN * number / count
         row = {"ad": ad, "number": number, time_: at.isoformat()}
-        yield ad, row, int(at.timestamp() * 1000)
+        at_ms = int(at.timestamp() * 1000)
+        yield {"key": ad, "value": json.dumps(row), "timestamp": at_ms}
 
 
-def rows(count: int, time_: datetime) -> Iterator[tuple[str, object, int]]:
+def rows(count: int, time_: datetime) -> Iterator[dict[str, Any]]:
     """Give the rows of a table, all of one time."""
     at = int(time_.timestamp() * 1000)
     for number in range(count):
         ad = f"ad-{number:07}"
-        yield ad, {"ad": ad, "price": number}, at
+        row = {"ad": ad, "price": number}
+        yield {"key": ad, "value": json.dumps(row), "timestamp": at}
 
 
 class Bench:
@@ -155,9 +144,9 @@ class Bench:
         with tempfile.TemporaryDirectory() as home:
             took = self._caught_up(made, home)
             print(f"a table is filled: {size / took:,.0f} rows/s", flush=True)
-            write(self.bootstrap, "asked", events(count, size, "shown_at"))
+            fill(self.bootstrap, "asked", events(count, size, "shown_at"))
             # Rows of a later time in each partition: the table holds no answer up.
-            write(self.bootstrap, "ads", rows(1000, BEGAN_AT + 2 * SPAN))
+            fill(self.bootstrap, "ads", rows(1000, BEGAN_AT + 2 * SPAN))
             took = self._caught_up(made, home)
             print(f"it answers {count / took:,.0f} events/s", flush=True)
 
@@ -198,14 +187,8 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as home:
-        Path(home).chmod(0o755)
-        stack = Stack(Path(home) / "run")
-        try:
-            stack.up(["kafka"])
-            measure(stack, given.events, given.rows, given.rounds)
-        finally:
-            stack.down()
+    with running("kafka") as (stack, _):
+        measure(stack, given.events, given.rows, given.rounds)
 
 
 def measure(stack: Stack, count: int, size: int, rounds: int) -> None:
@@ -214,9 +197,9 @@ def measure(stack: Stack, count: int, size: int, rounds: int) -> None:
     admin = administer(bootstrap, stack.site().run.cluster_id)
     for topic in ("shown", "clicked", "asked", "ads"):
         create_topic(admin, topic, partitions=PARTITIONS)
-    write(bootstrap, "shown", events(count, count // 5, "shown_at"))
-    write(bootstrap, "clicked", events(count, count // 5, "clicked_at"))
-    write(bootstrap, "ads", rows(size, BEGAN_AT - SPAN))
+    fill(bootstrap, "shown", events(count, count // 5, "shown_at"))
+    fill(bootstrap, "clicked", events(count, count // 5, "clicked_at"))
+    fill(bootstrap, "ads", rows(size, BEGAN_AT - SPAN))
     spark = session("bench", config={"spark.driver.memory": "3g"})
     bench = Bench(spark, bootstrap)
     ways: dict[str, Callable[[], float]] = {

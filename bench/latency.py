@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import tempfile
 import threading
 import time
 from pathlib import Path
 
 from confluent_kafka import Consumer, Producer
+from ground import running
 
 from headrace import Pipeline, event, kafka, sinks
 from headrace._spark import end, session
@@ -103,15 +103,8 @@ def main() -> None:
     parser.add_argument("--rate", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=40)
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        home = Path(name)
-        home.chmod(0o755)
-        stack = Stack(home / "run")
-        try:
-            stack.up(["kafka"])
-            measure(stack, home, given.rate, given.seconds)
-        finally:
-            stack.down()
+    with running("kafka") as (stack, home):
+        measure(stack, home, given.rate, given.seconds)
 
 
 if __name__ == "__main__":

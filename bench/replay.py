@@ -13,23 +13,22 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event
 from typing import Any
 
-from confluent_kafka import Producer
+from ground import fill, running
 from pyspark.sql import SparkSession
 
 from headrace import Pipeline, event, kafka, minutes, seconds, sinks, tumbling
 from headrace import watermarks as marks
 from headrace._spark import end, session
-from headrace.log import administer, create_topic, writer_settings
+from headrace.log import administer, create_topic
 from headrace.runtime.progress import BatchProgress
 from headrace.runtime.run import Conditions, follow, start
 from headrace.runtime.topics import make_missing_topics
-from headrace.services import Stack
 
 BEGAN_AT = datetime(2026, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -51,24 +50,16 @@ class Payment:
     made_at: datetime
 
 
-def write_events(bootstrap: str, topic: str, count: int) -> None:
-    """Fill each partition in order, at its own speed."""
-    settings = {"linger.ms": 50, "queue.buffering.max.messages": 500_000}
-    producer = Producer({**writer_settings(bootstrap), **settings})
+def payments(count: int) -> Iterator[dict[str, Any]]:
+    """Give those of each partition in order, at its own speed."""
     each = count // len(SPEEDS)
     for number in range(each):
         for partition, speed in enumerate(SPEEDS):
             made_at = BEGAN_AT + DAY * speed(number / each)
             card = f"card-{number % 1000}"
             payment = {"card": card, "number": number, "made_at": made_at.isoformat()}
-            while True:
-                try:
-                    value = json.dumps(payment)
-                    producer.produce(topic, value, key=card, partition=partition)
-                    break
-                except BufferError:
-                    producer.poll(0.1)
-    producer.flush()
+            value = json.dumps(payment)
+            yield {"value": value, "key": card, "partition": partition}
 
 
 def replay(
@@ -104,27 +95,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--events", type=int, default=1_000_000)
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as home:
-        Path(home).chmod(0o755)
-        stack = Stack(Path(home) / "run")
-        try:
-            stack.up(["kafka"])
-            bootstrap = stack.address("kafka")
-            admin = administer(bootstrap, stack.site().run.cluster_id)
-            create_topic(admin, "input", partitions=len(SPEEDS))
-            write_events(bootstrap, "input", given.events)
-            spark = session("replay", config={"spark.driver.memory": "3g"})
-            lag = seconds(1)
-            for name, watermark in {
-                "by-partition": marks.by_partition(lag),
-                "over-all": marks.lagging(lag),
-            }.items():
-                told = replay(spark, bootstrap, name, watermark)
-                share = told["late"] / told["in"]
-                print(f"{name}: {told}, {share:.1%} late", flush=True)
-            end(spark)
-        finally:
-            stack.down()
+    with running("kafka") as (stack, _):
+        bootstrap = stack.address("kafka")
+        admin = administer(bootstrap, stack.site().run.cluster_id)
+        create_topic(admin, "input", partitions=len(SPEEDS))
+        fill(bootstrap, "input", payments(given.events))
+        spark = session("replay", config={"spark.driver.memory": "3g"})
+        lag = seconds(1)
+        for name, watermark in {
+            "by-partition": marks.by_partition(lag),
+            "over-all": marks.lagging(lag),
+        }.items():
+            told = replay(spark, bootstrap, name, watermark)
+            share = told["late"] / told["in"]
+            print(f"{name}: {told}, {share:.1%} late", flush=True)
+        end(spark)
 
 
 if __name__ == "__main__":

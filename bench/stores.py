@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from ground import running
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace import Pipeline, event, kafka, sinks
@@ -191,14 +192,8 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=50_000)
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as home:
-        Path(home).chmod(0o755)
-        stack = Stack(Path(home) / "run")
-        try:
-            stack.up(["redis", "opensearch"])
-            measure(stack, given.rows, given.documents, given.rounds)
-        finally:
-            stack.down()
+    with running("redis", "opensearch") as (stack, _):
+        measure(stack, given.rows, given.documents, given.rounds)
 
 
 if __name__ == "__main__":

@@ -19,12 +19,12 @@ import random
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
 
 from confluent_kafka import Producer
+from ground import running
 
 from headrace import ViewError
 from headrace.log import COMPACTED, administer, create_topic, writer_settings
@@ -206,15 +206,8 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--seconds", type=float, default=20)
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        home = Path(name)
-        home.chmod(0o755)
-        stack = Stack(home / "run")
-        try:
-            stack.up(["kafka"])
-            run(stack, home, given)
-        finally:
-            stack.down()
+    with running("kafka") as (stack, home):
+        run(stack, home, given)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import Producer
+from ground import fill, running
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as sql
 from pyspark.sql.streaming.stateful_processor import (
@@ -33,7 +33,7 @@ from pyspark.sql.streaming.stateful_processor import (
 from headrace import Pipeline, event, kafka, minutes, seconds, sinks, tumbling
 from headrace import watermarks as marks
 from headrace._spark import end, session
-from headrace.log import administer, create_topic, writer_settings
+from headrace.log import administer, create_topic
 from headrace.runtime.run import Conditions, start
 from headrace.runtime.topics import make_missing_topics
 from headrace.services import Stack
@@ -55,22 +55,14 @@ class Payment:
     made_at: datetime
 
 
-def write_events(bootstrap: str, topic: str, count: int, keys: int) -> None:
-    """Fill the input topic with ten minutes of payments."""
-    settings = {"linger.ms": 50, "queue.buffering.max.messages": 500_000}
-    producer = Producer({**writer_settings(bootstrap), **settings})
+def payments(count: int, keys: int) -> Iterator[dict[str, Any]]:
+    """Give ten minutes of payments."""
     for number in range(count):
         card = f"card-{number % keys:07}"
         made_at = BEGAN_AT + SPAN * number / count
         payment = {"card": card, "number": number, "cents": number % 997}
         value = json.dumps(payment | {"made_at": made_at.isoformat()})
-        while True:
-            try:
-                producer.produce(topic, key=card, value=value)
-                break
-            except BufferError:
-                producer.poll(0.1)
-    producer.flush()
+        yield {"key": card, "value": value}
 
 
 class Bench:
@@ -243,14 +235,8 @@ def main() -> None:
     parser.add_argument("--keys", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as home:
-        Path(home).chmod(0o755)
-        stack = Stack(Path(home) / "run")
-        try:
-            stack.up(["kafka"])
-            measure(stack, given.events, given.keys, given.rounds)
-        finally:
-            stack.down()
+    with running("kafka") as (stack, _):
+        measure(stack, given.events, given.keys, given.rounds)
 
 
 def measure(stack: Stack, events: int, keys: int, rounds: int) -> None:
@@ -258,7 +244,7 @@ def measure(stack: Stack, events: int, keys: int, rounds: int) -> None:
     bootstrap = stack.address("kafka")
     admin = administer(bootstrap, stack.site().run.cluster_id)
     create_topic(admin, "input", partitions=PARTITIONS)
-    write_events(bootstrap, "input", events, keys)
+    fill(bootstrap, "input", payments(events, keys))
     spark = session("bench", config={"spark.driver.memory": "3g"})
     bench = Bench(spark, bootstrap, "input")
     ways: dict[str, Callable[[], float]] = {

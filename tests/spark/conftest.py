@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from trying import LAYOUT, settings
 
 from headrace._spark import end, session
 from headrace.artifacts import spark_groups
@@ -84,3 +85,10 @@ def feed_in(spark: SparkSession) -> Callable[[Path], Feed]:
 @pytest.fixture
 def feed(feed_in: Callable[[Path], Feed], tmp_path: Path) -> Feed:
     return feed_in(tmp_path)
+
+
+@pytest.fixture
+def one_partition(spark: SparkSession) -> Iterator[None]:
+    """Each partition has a state store, and those take most of a small batch."""
+    with settings(spark, {LAYOUT: "1"}):
+        yield

@@ -12,6 +12,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
+from trying import forget_last_commit
 
 from headrace._spark import bridge
 
@@ -133,16 +134,10 @@ class Trial:
 
     def crash(self) -> None:
         """Die before Spark has noted the last batch, and begin again."""
-        last = max(int(p.name) for p in self._commits.glob("[0-9]*"))
-        (self._commits / f"{last}").unlink()
-        (self._commits / f".{last}.crc").unlink()
+        last = forget_last_commit(self.home / "checkpoint")
         del self.progress[:]
         self.run()
         assert last in {progress["batchId"] for progress in self.progress}
-
-    @property
-    def _commits(self) -> Path:
-        return self.home / "checkpoint" / "commits"
 
     @property
     def rows(self) -> list[Any]:

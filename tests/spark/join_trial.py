@@ -9,8 +9,6 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,6 +17,7 @@ from typing import Any
 from join_cases import SIDES, History
 from join_model import Join, Pair, Row
 from pyspark.sql import DataFrame, SparkSession
+from trying import LAYOUT, WITHOUT_ROWS, forget_last_commit, settings
 
 from headrace._spark.joins import join
 
@@ -61,7 +60,7 @@ class Trial:
 
     def run(self) -> None:
         """Run all of the history."""
-        with self._settings():
+        with settings(self.spark, self._settings):
             for number, then in enumerate(self.history.then):
                 for side in SIDES:
                     self._write(number, side)
@@ -71,22 +70,14 @@ class Trial:
                     self._crash()
             self._query()
 
-    @contextmanager
-    def _settings(self) -> Iterator[None]:
+    @property
+    def _settings(self) -> dict[str, str]:
         without_rows = str(self.history.batches_without_rows).lower()
-        settings = {
-            "spark.sql.streaming.noDataMicroBatches.enabled": without_rows,
+        return {
+            WITHOUT_ROWS: without_rows,
             # Each partition has a state store, and those take most of a small batch.
-            "spark.sql.shuffle.partitions": "1",
+            LAYOUT: "1",
         }
-        before = {name: str(self.spark.conf.get(name)) for name in settings}
-        for name, value in settings.items():
-            self.spark.conf.set(name, value)
-        try:
-            yield
-        finally:
-            for name, value in before.items():
-                self.spark.conf.set(name, value)
 
     def _write(self, number: int, side: str) -> None:
         rows: list[dict[str, Any]] = [{"clock": iso(self.history.clocks[number])}]
@@ -168,10 +159,7 @@ class Trial:
 
     def _crash(self) -> None:
         """Die before Spark has noted the last batch, and begin again."""
-        commits = self.home / "checkpoint" / "commits"
-        last = max(int(path.name) for path in commits.glob("[0-9]*"))
-        (commits / f"{last}").unlink()
-        (commits / f".{last}.crc").unlink()
+        last = forget_last_commit(self.home / "checkpoint")
         del self.progress[last]
         self._query()
         assert last in self.progress, "the last batch was not repeated"

@@ -9,8 +9,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -20,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from table_cases import History
 from table_model import Change, Net, Row, Table
 from table_wire import EPOCH, envelope, named
+from trying import LAYOUT, WITHOUT_ROWS, forget_last_commit, settings
 
 from headrace._spark import bridge
 
@@ -63,7 +62,7 @@ class Trial:
 
     def run(self) -> list[dict[str, Net]]:
         """Run all of the history; give the net changes of each of its batches."""
-        with self._settings():
+        with settings(self.spark, self._settings):
             for number, then in enumerate(self.history.then):
                 self._write(number)
                 if then != "batch":
@@ -91,21 +90,13 @@ class Trial:
         # The key is a packed row of one text: its offset and size, then its bytes.
         return {_text(bytes(row[0])) for row in rows}
 
-    @contextmanager
-    def _settings(self) -> Iterator[None]:
-        settings = {
-            "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    @property
+    def _settings(self) -> dict[str, str]:
+        return {
+            WITHOUT_ROWS: "false",
             # Each partition has a state store, and those take most of a small batch.
-            "spark.sql.shuffle.partitions": "1",
+            LAYOUT: "1",
         }
-        before = {name: str(self.spark.conf.get(name)) for name in settings}
-        for name, value in settings.items():
-            self.spark.conf.set(name, value)
-        try:
-            yield
-        finally:
-            for name, value in before.items():
-                self.spark.conf.set(name, value)
 
     def _write(self, number: int) -> None:
         rows = [
@@ -181,10 +172,7 @@ class Trial:
 
     def _crash(self) -> None:
         """Die before Spark has noted the last batch, and begin again."""
-        commits = self.home / "checkpoint" / "commits"
-        last = max(int(path.name) for path in commits.glob("[0-9]*"))
-        (commits / f"{last}").unlink()
-        (commits / f".{last}.crc").unlink()
+        last = forget_last_commit(self.home / "checkpoint")
         del self.progress[last]
         self._query()
         assert last in self.progress, "the last batch was not repeated"

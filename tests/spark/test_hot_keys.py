@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from trying import LAYOUT, settings
 
 from headrace import Pipeline, event, hopping, kafka, minutes, sinks, tumbling
 from headrace.testing import Rig
@@ -53,15 +54,10 @@ def told(spark: SparkSession, **window: Any) -> list[Any]:
 def test_parts_are_added_in_one_order_however_they_are_laid_out(
     spark: SparkSession, partitions: int
 ) -> None:
-    layout = "spark.sql.shuffle.partitions"
-    before = str(spark.conf.get(layout))
     expected = told(spark, by="card", hot_keys="spread")
 
-    spark.conf.set(layout, str(partitions))
-    try:
+    with settings(spark, {LAYOUT: str(partitions)}):
         found = told(spark, by="card", hot_keys="spread")
-    finally:
-        spark.conf.set(layout, before)
 
     # To the last digit: a batch that is repeated has to give the same bytes.
     assert found == expected

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -25,6 +24,8 @@ from headrace.testing import Rig
 START = datetime(2026, 3, 1, 10, tzinfo=UTC)
 SOON = between(minutes(0), minutes(10))
 
+pytestmark = pytest.mark.usefixtures("one_partition")
+
 
 @event(key="ad", time="shown_at")
 class Impression:
@@ -44,15 +45,6 @@ class Click:
 class Purchase:
     ad: str
     bought_at: datetime
-
-
-@pytest.fixture(autouse=True)
-def _one_partition(spark: SparkSession) -> Iterator[None]:
-    """Each partition has a state store, and those take most of a small batch."""
-    before = str(spark.conf.get("spark.sql.shuffle.partitions"))
-    spark.conf.set("spark.sql.shuffle.partitions", "1")
-    yield
-    spark.conf.set("spark.sql.shuffle.partitions", before)
 
 
 def at(minute: float) -> datetime:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -23,6 +22,8 @@ from headrace.testing import Rig, Tombstone, captured
 
 START = datetime(2026, 3, 1, 10, tzinfo=UTC)
 
+pytestmark = pytest.mark.usefixtures("one_partition")
+
 
 @event(key="payment_id", time="made_at")
 class Payment:
@@ -41,15 +42,6 @@ class Login:
 class Profile:
     user: str
     city: str
-
-
-@pytest.fixture(autouse=True)
-def _one_partition(spark: SparkSession) -> Iterator[None]:
-    """Each partition has a state store, and those take most of a small batch."""
-    before = str(spark.conf.get("spark.sql.shuffle.partitions"))
-    spark.conf.set("spark.sql.shuffle.partitions", "1")
-    yield
-    spark.conf.set("spark.sql.shuffle.partitions", before)
 
 
 def at(minute: float) -> datetime:

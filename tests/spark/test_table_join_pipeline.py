@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from pyspark.sql import SparkSession
 
 from headrace import Pipeline, event, kafka, sinks
@@ -21,9 +22,8 @@ class Customer:
     city: str
 
 
+@pytest.mark.usefixtures("one_partition")
 def test_the_result_follows_the_rows_of_both_tables(spark: SparkSession) -> None:
-    before = str(spark.conf.get("spark.sql.shuffle.partitions"))
-    spark.conf.set("spark.sql.shuffle.partitions", "1")
     shop = Pipeline("shop")
     orders = shop.table(kafka("orders", Order)).where("cents > 1")
     customers = shop.table(kafka("customers", Customer)).rename(city="town")
@@ -45,4 +45,3 @@ def test_the_result_follows_the_rows_of_both_tables(spark: SparkSession) -> None
         rig.feed("customers", Tombstone("1"), Customer(2, "Rome"))
         assert rig.table("named", "town") == {"a": ("Rome",), "b": (None,)}
         assert len(rig.dead_letters()) == 1
-    spark.conf.set("spark.sql.shuffle.partitions", before)

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from trying import LAYOUT, settings
 
 from headrace import (
     Pipeline,
@@ -100,25 +101,19 @@ def rounds(spark: SparkSession) -> Iterator[list[State]]:
     """Give the state after each round, and after one whose watermark is far beyond."""
     shop = pipeline()
     owners = state_owners(shop.outputs)
-    layout = "spark.sql.shuffle.partitions"
-    before = str(spark.conf.get(layout))
-    spark.conf.set(layout, "1")
-    try:
-        with Rig(shop, spark) as rig:
+    with settings(spark, {LAYOUT: "1"}), Rig(shop, spark) as rig:
 
-            def state() -> State:
-                query: Any = SimpleNamespace(query=rig._query, report=dict)
-                *_, last = batches_after(query, -1, owners)
-                return last.state
+        def state() -> State:
+            query: Any = SimpleNamespace(query=rig._query, report=dict)
+            *_, last = batches_after(query, -1, owners)
+            return last.state
 
-            found = []
-            for number in range(ROUNDS):
-                rig.feed("payments", *payments(number))
-                found.append(state())
-            rig.advance(START + timedelta(days=1))
-            yield [*found, state()]
-    finally:
-        spark.conf.set(layout, before)
+        found = []
+        for number in range(ROUNDS):
+            rig.feed("payments", *payments(number))
+            found.append(state())
+        rig.advance(START + timedelta(days=1))
+        yield [*found, state()]
 
 
 @pytest.mark.parametrize("name", CLEARED)

@@ -10,14 +10,13 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
+from trying import LAYOUT, WITHOUT_ROWS, forget_last_commit, settings
 from window_cases import History
 from window_model import Event, Pane, Windowing, iso
 from window_model_aggregates import AGGREGATES, HAVINGS
@@ -132,7 +131,7 @@ class Trial:
 
     def run(self) -> list[Ran]:
         """Run all of the history; give its batches as they ran."""
-        with self._settings():
+        with settings(self.spark, self._settings):
             for number, then in enumerate(self.history.then):
                 self._write(number)
                 if then != "batch":
@@ -151,22 +150,14 @@ class Trial:
             for number, progress in sorted(self.progress.items())
         ]
 
-    @contextmanager
-    def _settings(self) -> Iterator[None]:
+    @property
+    def _settings(self) -> dict[str, str]:
         without_rows = str(self.history.batches_without_rows).lower()
-        settings = {
-            "spark.sql.streaming.noDataMicroBatches.enabled": without_rows,
+        return {
+            WITHOUT_ROWS: without_rows,
             # Each partition has a state store, and those take most of a small batch.
-            "spark.sql.shuffle.partitions": "3" if self.history.parts else "1",
+            LAYOUT: "3" if self.history.parts else "1",
         }
-        before = {name: str(self.spark.conf.get(name)) for name in settings}
-        for name, value in settings.items():
-            self.spark.conf.set(name, value)
-        try:
-            yield
-        finally:
-            for name, value in before.items():
-                self.spark.conf.set(name, value)
 
     def _write(self, number: int) -> None:
         rows: list[dict[str, Any]] = [
@@ -284,10 +275,7 @@ class Trial:
 
     def _crash(self) -> None:
         """Die before Spark has noted the last batch, and begin again."""
-        commits = self.home / "checkpoint" / "commits"
-        last = max(int(path.name) for path in commits.glob("[0-9]*"))
-        (commits / f"{last}").unlink()
-        (commits / f".{last}.crc").unlink()
+        last = forget_last_commit(self.home / "checkpoint")
         del self.progress[last]
         self._query()
         assert last in self.progress, "the last batch was not repeated"
