@@ -3,8 +3,10 @@
 First the rows that are there: how long the connector takes to bring them into Kafka,
 and how long a pipeline takes from there into Redis and Delta. Then so many changes a
 second for a while: how old a change is when the log has it, which is all that plain
-Debezium does, and when each sink has it. The pipeline's own metrics tell the latter,
-weighed by the changes of each batch.
+Debezium does, and when each sink has it. The pipelines' own metrics tell the latter,
+weighed by the changes of each batch. Redis and OpenSearch are kept by one pipeline, as
+fast as it can, and the lake by another beside it, twice a minute: each of its commits
+rewrites files, and nobody should wait for that.
 
 Run it: ``python bench/captures.py --rows 1000000 --changes 500``.
 """
@@ -16,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from threading import Event, Thread
 
@@ -34,10 +37,12 @@ from headrace.runtime.topics import make_missing_topics
 from headrace.services import Stack
 from headrace.services.addresses import Addresses
 from headrace.settings import load_settings
+from headrace.sinks import Sink
 
 ACCOUNTS = "public.accounts"
 SERVERS = ["kafka", "postgres", "connect", "redis", "opensearch"]
 MOST_PER_BATCH = 250_000
+LAKE_EVERY = timedelta(seconds=30)
 FILL = """
 create table accounts (id bigint primary key, owner text, cents bigint);
 insert into accounts
@@ -54,14 +59,17 @@ class Account:
     cents: int
 
 
-def copies(name: str, lake: Path, *, search: bool) -> Pipeline:
-    """Keep the table in two or three sinks."""
+def copies(name: str, lake: Path, *kept: str) -> Pipeline:
+    """Keep the table in the sinks of these names."""
     made = Pipeline(name)
     accounts = made.table(cdc.postgres("bank", ACCOUNTS, Account))
-    made.write("redis", accounts, sinks.redis(name))
-    if search:
-        made.write("opensearch", accounts, sinks.opensearch(name))
-    made.write("delta", accounts, sinks.delta(str(lake), mode="merge"))
+    ways: dict[str, Callable[[], Sink]] = {
+        "redis": lambda: sinks.redis(name),
+        "opensearch": lambda: sinks.opensearch(name),
+        "delta": lambda: sinks.delta(str(lake / name), mode="merge"),
+    }
+    for sink in kept:
+        made.write(sink, accounts, ways[sink]())
     return made
 
 
@@ -99,6 +107,7 @@ class Bench:
         pipeline: Pipeline,
         tell: Callable[[BatchProgress], None],
         enough: Event | None = None,
+        every: timedelta | None = None,
     ) -> float:
         """Run a pipeline to the end of its input, or until it is enough."""
         make_missing_topics(administer(self.bootstrap, None), pipeline)
@@ -107,6 +116,7 @@ class Bench:
             self.bootstrap,
             str(self.home / f"checkpoint-{pipeline.name}"),
             until_caught_up=enough is None,
+            every=every,
             most_per_batch=MOST_PER_BATCH,
             servers=self.addresses,
         )
@@ -170,21 +180,30 @@ def measure(home: Path, stack: Stack, given: argparse.Namespace) -> None:
         f"{given.rows / into_log:,.0f} rows/s",
         flush=True,
     )
-    first = copies("first", home / "lake" / "first", search=False)
-    took = bench.run(first, lambda _: None)
+    lake = home / "lake"
+    took = bench.run(copies("first", lake, "redis", "delta"), lambda _: None)
     print(
         f"from there into Redis and Delta: {took:.1f} s, {given.rows / took:,.0f} "
         f"rows/s; {took / into_log:.2f} of the time of plain Debezium",
         flush=True,
     )
-    steady = copies("steady", home / "lake" / "steady", search=True)
-    bench.run(steady, lambda _: None)
+    hot, slow = (
+        copies("hot", lake, "redis", "opensearch"),
+        copies("slow", lake, "delta"),
+    )
+    for made in (hot, slow):
+        bench.run(made, lambda _: None)
     passages, enough = Passages(), Event()
     terms = (given.changes, given.seconds, given.rows, enough)
-    changing = Thread(target=bench.change, args=terms)
-    changing.start()
-    bench.run(steady, passages.tell, enough)
-    changing.join()
+    beside = [
+        Thread(target=bench.change, args=terms),
+        Thread(target=bench.run, args=(slow, passages.tell, enough, LAKE_EVERY)),
+    ]
+    for thread in beside:
+        thread.start()
+    bench.run(hot, passages.tell, enough)
+    for thread in beside:
+        thread.join()
     addresses = bench.addresses
     kafka = client_settings(bench.bootstrap)
     bank = Capture("bank", bench.url, addresses.connect(), kafka)

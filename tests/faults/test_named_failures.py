@@ -257,7 +257,6 @@ def test_a_checkpoint_that_loses_a_batchs_offsets_is_damaged(
     require_whole(job, workshop)
 
 
-@pytest.mark.long
 def test_a_checkpoint_that_loses_its_name_is_damaged(
     new_job: Callable[..., Job], workshop: Workshop
 ) -> None:

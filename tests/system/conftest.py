@@ -10,15 +10,26 @@ import pytest
 from capturing import Bank, bank_on
 from stacks import servers
 
-from headrace.services import Stack
+from headrace.services import ProcessStatus, Stack
 
 
 @pytest.fixture(scope="session")
-def stack() -> Iterator[Stack]:
-    """Give the six services, started once for all tests."""
+def started() -> Iterator[tuple[Stack, list[ProcessStatus]]]:
+    """Give the six services, started once for all tests, as they were then."""
     with servers() as stack:
-        stack.up()
-        yield stack
+        yield stack, stack.up()
+
+
+@pytest.fixture(scope="session")
+def stack(started: tuple[Stack, list[ProcessStatus]]) -> Stack:
+    """Give the six services."""
+    return started[0]
+
+
+@pytest.fixture(scope="session")
+def memory_at_start(started: tuple[Stack, list[ProcessStatus]]) -> dict[str, int]:
+    """Give the bytes of each process before anybody has used it."""
+    return {process.process: process.memory_bytes for process in started[1]}
 
 
 @pytest.fixture(scope="session")

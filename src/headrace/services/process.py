@@ -163,14 +163,18 @@ class ServerProcess:
         )
 
     def memory(self) -> int:
-        """Give the resident memory of the process and its children in bytes."""
+        """Give the memory of the process and its children in bytes.
+
+        What several of them share, as PostgreSQL's do, counts once where the system
+        can tell.
+        """
         pid = self.pid
         if pid is None:
             return 0
         try:
             process = psutil.Process(pid)
             family = [process, *process.children(recursive=True)]
-            return sum(member.memory_info().rss for member in family)
+            return sum(_memory_of(member) for member in family)
         except psutil.NoSuchProcess:
             return 0
 
@@ -182,6 +186,14 @@ class ServerProcess:
             file.seek(max(0, self.log.stat().st_size - 16384))
             text = file.read().decode(errors="replace")
         return "\n".join(line[:200] for line in text.splitlines()[-lines:])
+
+
+def _memory_of(process: psutil.Process) -> int:
+    try:
+        known = process.memory_full_info()
+    except psutil.AccessDenied:
+        return int(process.memory_info().rss)
+    return int(getattr(known, "pss", known.rss))
 
 
 def await_burial(pids: Iterable[int | None]) -> None:

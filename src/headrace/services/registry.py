@@ -66,10 +66,13 @@ class Registry(Service):
         )
 
     def check(self, site: Site) -> None:
-        """List the subjects."""
-        if not site.process(self.name).listens_on(site.port(self.name)):
+        """List the subjects, once it has read all of them from the log."""
+        port = site.port(self.name)
+        if not site.process(self.name).listens_on(port):
             raise NotReadyError("it does not listen yet")
-        http_json(site.port(self.name), f"{CONFLUENT_API}/subjects")
+        # It answers from the start, and with what it has read so far.
+        http_json(port, "/health/ready")
+        http_json(port, f"{CONFLUENT_API}/subjects")
 
     def settle(self, site: Site) -> None:
         """Have new schemas checked against old ones; the user may change that later."""

@@ -124,9 +124,15 @@ public final class Failpoint {
         Runtime.getRuntime().halt(KILLED);
     }
 
+    /** Stops, and comes back only after it has stood still and was let go on. */
     private static void stop() throws IOException, InterruptedException {
         String self = Long.toString(ProcessHandle.current().pid());
-        new ProcessBuilder("kill", "-STOP", self).start().waitFor();
+        // The signal may take effect some time after it was sent. Whoever sends it waits for
+        // that, and this thread for the sender.
+        String stopAndWait =
+                "kill -STOP $0; while [ -e /proc/$0/status ]"
+                        + " && ! grep -q '^State:.T' /proc/$0/status; do :; done";
+        new ProcessBuilder("sh", "-c", stopAndWait, self).start().waitFor();
     }
 
     private static void hold(Path file) throws IOException {
