@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import accumulate
+from operator import mul
 from random import Random
 from statistics import NormalDist
 from typing import NamedTuple
@@ -147,5 +148,6 @@ class Profiles:
 
 def shares(hour: int, sizes: Sequence[int]) -> list[int]:
     """Give the running sums of what each kind of user pays in an hour of the day."""
-    weights = (rhythm[hour] * size for rhythm, size in zip(RHYTHMS, sizes, strict=True))
-    return list(accumulate(weights))
+    # Everybody pays at any hour now and then.
+    weights = [3 + rhythm[hour] for rhythm in RHYTHMS]
+    return list(accumulate(map(mul, weights, sizes)))

@@ -68,8 +68,9 @@ class Traffic:
     @cached_property
     def crowd(self) -> list[Person]:
         """Give the users, with their profiles as they are at the start."""
-        cards = 1.6 * rest_seconds(self.seconds) * self.rate
-        enough = max(500, int(cards / 1.6), 20 * self._per_kind * len(KINDS))
+        # Five cards of three users, and half of all cards rest.
+        busy = 1.2 * rest_seconds(self.seconds) * self.rate
+        enough = max(500, int(busy), 20 * self._per_kind * len(KINDS))
         return people(self.seed, enough)
 
     @cached_property

@@ -56,25 +56,27 @@ class History:
 
 
 def history(
-    seed: int, rate: float, seconds: float, payments_per_case: int = 2500
+    seed: int, rate: float, seconds: float, *, hour: int = 12, rich: bool = False
 ) -> History:
-    """Give a stretch of the past, begun at noon."""
-    start = datetime(2026, 3, 2, 12, tzinfo=UTC)
-    traffic = Traffic(HISTORY + seed, rate, seconds, start, payments_per_case)
+    """Give a stretch of the past; one that is rich in fraud to learn from."""
+    start = datetime(2026, 3, 2, hour, tzinfo=UTC)
+    per_case = 600 if rich else 2500
+    traffic = Traffic(HISTORY + seed, rate, seconds, start, per_case)
     rows = features(traffic.arrivals(), traffic.profiles)
     ids = [transaction.transaction_id for transaction, _ in rows]
     return History(ids, [told for _, told in rows], traffic.cases)
 
 
 def lessons(seed: int) -> History:
-    """Give what is learned from: a long stretch and a lively one, rich in fraud."""
-    rich = 600
-    return history(2 * seed, 100, 420, rich) + history(2 * seed + 1, 500, 60, rich)
+    """Give what is learned from: a long night, a lively noon, a lively evening."""
+    night = history(3 * seed, 100, 420, hour=2, rich=True)
+    noon = history(3 * seed + 1, 500, 60, hour=12, rich=True)
+    return night + noon + history(3 * seed + 2, 500, 60, hour=20, rich=True)
 
 
 def held_out(seed: int) -> History:
     """Give what the model is measured on: other people, and fraud as rare as it is."""
-    return history(-1 - seed, 500, 120)
+    return history(-1 - seed, 500, 120, hour=8)
 
 
 def fit(past: History) -> GradientBoostingClassifier:

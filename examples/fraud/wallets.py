@@ -1,6 +1,6 @@
 """Who pays next: the cards of a crowd, dealt so that nobody pays all the time.
 
-A card that has paid rests for a while, so its owner makes seven payments in five
+A card that has paid rests for a while, so its owner makes five payments in five
 minutes at the most. Owners are elsewhere at times: on a journey, or about to change
 their profile.
 """
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from people import RHYTHMS, Person, shares
 
-MOST_PAYMENTS = 7
+MOST_PAYMENTS = 5
 WITHIN_SECONDS = 300
 
 

@@ -29,13 +29,13 @@ CALM = Features(1, 900, 0, 1, 0, 0, 900, 0.9, 0, 0)
 
 @cache
 def small() -> History:
-    return training.history(1, 200, 60, 300)
+    return training.history(1, 200, 60, rich=True)
 
 
 def test_the_score_is_that_of_scikit_learn() -> None:
     classifier = training.fit(small())
     mine = Model.from_json(json.loads(json.dumps(training.written(classifier, "t"))))
-    unseen = training.history(2, 200, 60, 300)
+    unseen = training.history(2, 200, 60, rich=True)
     theirs = classifier.predict_proba(unseen.told)[:, 1]
     apart = [abs(mine.score(f) - s) for f, s in zip(unseen.told, theirs, strict=True)]
 

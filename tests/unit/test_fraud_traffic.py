@@ -37,7 +37,7 @@ def digest(traffic: Traffic, count: int) -> str:
 def test_a_seed_gives_the_same_bytes_on_every_machine() -> None:
     told = digest(Traffic(1, 500, 60, NOON), 5000)
 
-    assert told[:16] == "67b0aa772bdbe150"
+    assert told[:16] == "6ec1690a208e2afc"
 
 
 def test_another_seed_gives_other_transactions() -> None:
