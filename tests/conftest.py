@@ -1,8 +1,9 @@
-"""What all tests share: a directory that every account can reach."""
+"""What all tests share: a directory that every account can reach, and an example."""
 
 from __future__ import annotations
 
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,9 @@ import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+# The modules of the fraud example import each other as those of a program do.
+sys.path.append(str(Path(__file__).parents[1] / "examples" / "fraud"))
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from confluent_kafka.admin import AdminClient
+from payments import TOPIC, PaymentReader, PaymentWriter
 from screen import Picture, Screen
-from traffic import TOPIC, PaymentReader, PaymentWriter
 
 from headrace import HeadraceError, ServiceError
 from headrace.log import (
