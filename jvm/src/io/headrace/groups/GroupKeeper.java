@@ -142,7 +142,8 @@ final class GroupKeeper extends StatefulProcessor<Row, Row, Row> {
                     "group \"" + shape.terms().name() + "\" puts other things together than "
                             + "those that are kept",
                     "they were kept by an earlier version of the pipeline.",
-                    "put the declaration back as it was, or begin with a new checkpoint.");
+                    "put the declaration back as it was, or let it begin anew with "
+                            + "`headrace tables rebuild`.");
         }
         return group;
     }
@@ -154,7 +155,8 @@ final class GroupKeeper extends StatefulProcessor<Row, Row, Row> {
                         + "have",
                 "its state and that of the table before it belong to different declarations: "
                         + "the step is new or has a new name, or one before it was changed.",
-                "put the declaration back as it was, or begin with a new checkpoint.");
+                "put the declaration back as it was, or let it begin anew with "
+                        + "`headrace tables rebuild`.");
     }
 
     private Refusal tooLarge(Wanted wanted) {
