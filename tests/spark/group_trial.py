@@ -41,7 +41,7 @@ class History:
     batches: list[Batch]
     then: list[str]
     page_bytes: int | None = None
-    partitions: int = 3
+    partitions: int = 2
 
     @property
     def clocks(self) -> list[int]:
@@ -49,14 +49,20 @@ class History:
 
     @property
     def batches_without_rows(self) -> bool:
-        return True
+        return False
 
 
-def history(shape: str, batches: list[Batch], seed: int, **more: int) -> History:
+def history(shape: str, batches: list[Batch], **more: int) -> History:
+    """Give a history in which the driver dies in the middle and at the end."""
+    then = ["batch"] * len(batches)
+    then[len(batches) // 2] = then[-1] = "crash"
+    return History(shape, batches, then, **more)
+
+
+def eventful(shape: str, batches: list[Batch], seed: int, **more: int) -> History:
     """Give a history in which the driver stops and dies now and then."""
     chance = random.Random(f"{shape}/{seed}")  # noqa: S311 - a choice, no secret
-    then = [chance.choice(["batch"] * 3 + ["restart", "crash"]) for _ in batches]
-    then[-1] = "crash"
+    then = [chance.choice(["batch", "restart", "crash"]) for _ in batches]
     return History(shape, batches, then, **more)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -84,10 +83,9 @@ def test_what_follows_a_group_stays_right(spark: SparkSession) -> None:
     bank.write("large", large.select("city", "mean"), sinks.kafka("large", key="city"))
     bank.write("countries", countries, sinks.kafka("countries"))
     bank.write("changes", groups.changes(), sinks.kafka("changes"))
-    bank.view("cities", groups)
     with Rig(bank, spark) as rig:
-        rig.feed("users", User("a", "Rome", 9), User("b", "Rome", 4))
         rig.feed("cities", City("Rome", "it"), City("Pisa", "it"))
+        rig.feed("users", User("a", "Rome", 9), User("b", "Rome", 4))
         rig.feed("users", User("b", "Pisa", 20))
         assert rig.table("large", "mean") == {"Pisa": (20.0,)}
         assert rig.table("countries", "users", "most") == {"it": (2, 20)}
@@ -95,12 +93,10 @@ def test_what_follows_a_group_stays_right(spark: SparkSession) -> None:
         rig.feed("users", Tombstone("a"))
         rig.feed("cities", City("Pisa", "fr"))
         assert rig.table("countries", "users", "most") == {"fr": (1, 20)}
-        assert [op for (op,) in rig.rows("changes", "op")] == [
-            *("insert", "update", "insert", "delete")
-        ]
-        last = json.loads(rig.rows("changes", "before")[-1][0])
-        assert last["users"] == 1
-        assert rig.table("view-cities", "users") == {"Pisa": (1,)}
+        told = rig.rows("changes", "op", "before")
+        assert [op for op, _ in (told[0], told[-1])] == ["insert", "delete"]
+        assert sorted(op for op, _ in told[1:-1]) == ["insert", "update"]
+        assert told[-1][1] == {"city": "Rome", "users": 1, "total": 9}
 
 
 def test_null_is_a_group_of_its_own_in_a_view(spark: SparkSession) -> None:

@@ -19,7 +19,7 @@ from headrace._spark.columns import identified_by_bytes, require_key
 from headrace._spark.groups import group
 from headrace.errors import StepError
 from headrace.plan.group_totals import unordered
-from headrace.plan.widths import widened
+from headrace.plan.widths import is_narrow
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -55,8 +55,9 @@ def grouped(changes: DataFrame, step: GroupTable) -> DataFrame:
         *CARRIED,
     )
     told = group(prepared, step)
+    types = told.select(*_results(step, "_after")).schema
     result = told.select(
-        *(_row(told, step, row).alias(row) for row in _ROWS),
+        *(_row(step, row, types).alias(row) for row in _ROWS),
         sql.lit(None).cast("bigint").alias("position"),
         "changed_at",
         *CARRIED,
@@ -157,15 +158,20 @@ def _key(step: GroupTable, row: str) -> Column:
     return sql.struct(*(sql.col(f"{row}.`{name}`").alias(name) for name in step.by))
 
 
-def _row(told: DataFrame, step: GroupTable, row: str) -> Column:
+def _row(step: GroupTable, row: str, types: StructType) -> Column:
     """Give the row of a group before or after a batch; null if there is none."""
     totals = f"_{row}"
-    key = [sql.col(f"_key.`{name}`").alias(name) for name in step.by]
-    results = []
-    for one in step.told:
-        result = sql.expr(one.result.inside(totals))
-        results.append(widened(result, one.result.type, told).alias(one.name))
-    return sql.when(sql.isnotnull(totals), sql.struct(*key, *results))
+    fields = [sql.col(f"_key.`{name}`").alias(name) for name in step.by]
+    results = zip(_results(step, totals), step.told, types, strict=True)
+    for result, one, found in results:
+        told = one.result.type
+        value = result.cast(told.sql) if is_narrow(found, told) else result
+        fields.append(value.alias(one.name))
+    return sql.when(sql.isnotnull(totals), sql.struct(*fields))
+
+
+def _results(step: GroupTable, totals: str) -> list[Column]:
+    return [sql.expr(one.result.inside(totals)) for one in step.told]
 
 
 def _number(condition: Column) -> Column:
