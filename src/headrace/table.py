@@ -8,6 +8,7 @@ from typing import cast
 
 from headrace.errors import DeliveryError, StepError, ViewError
 from headrace.plan.columns import require_column_names
+from headrace.plan.groups import AskedGroup, group_table
 from headrace.plan.steps import Output, Step
 from headrace.plan.table import (
     changes_of,
@@ -178,6 +179,41 @@ class Table:
         step = join_tables(self, other, asked, declared_at())
         # A row of the right alone has of the left only the key.
         return Table(step, self.key, None if kind == "full" else self.fixed)
+
+    def group(
+        self, name: str, /, *, by: str | Sequence[str], **aggregates: str
+    ) -> Table:
+        """Put the rows together that are alike in some columns: a table of groups.
+
+        It has the columns of `by`, which are its key, and the aggregates. A row that
+        changes is taken back from its group and added to its new one; a group
+        without rows is deleted. Null is a group, as in SQL.
+
+        State: the totals of each group, as long as it has rows; for ``min``, ``max``
+            and ``count(distinct x)`` also its different values.
+        Late events: applied like any other: the order of the log counts, not time.
+        After a restart: goes on with the totals of the last committed batch.
+
+        Args:
+            name: The step's name, once in a pipeline; its state is kept under it.
+            by: The column or columns of the key.
+            aggregates: An aggregate of Spark's SQL for each new column: ``count``,
+                ``count_if``, ``sum``, ``avg``, ``min``, ``max``, ``bool_and``,
+                ``bool_or``, with expressions inside and around.
+
+        Raises:
+            StepError: [name-refused], [table-needs-key], [column-unknown],
+                [column-taken], [column-name-reserved], [key-type-unsupported],
+                [aggregates-missing], [not-an-aggregate], [aggregate-not-reversible],
+                [aggregate-unsupported], [expression-not-steady],
+                [expression-unreadable], [types-differ].
+
+        Example:
+            ``profiles.group("by-city", by="city", users="count(*)")``
+        """
+        asked = AskedGroup(name, by, aggregates)
+        step = group_table(self, asked, declared_at())
+        return Table(step, step.by)
 
     def _select(self, chosen: Sequence[tuple[str, str]], where: str) -> Table:
         """Build the columns of new names and what each of them is."""

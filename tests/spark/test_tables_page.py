@@ -28,9 +28,11 @@ def test_the_examples_run_one_after_another(spark: SparkSession) -> None:
             "bank.public.profiles",
             captured("insert", profile(1, "Rome", 250_000)),
             captured("insert", profile(2, "Oslo", 10)),
+            captured("insert", profile(3, "Oslo", 15, "late")),
         )
 
-        assert set(rig.table("profiles")) == {"1", "2"}
+        assert set(rig.table("profiles")) == {"1", "2", "3"}
         assert rig.table("rich") == {"1": (1, 250)}
+        assert rig.table("cities") == {"Oslo": ("Oslo", 2, 0, 25, 12.5, 15, 1)}
     assert names["moved"].columns[0] == "op"
     assert names["known"].key == ("user_id",)

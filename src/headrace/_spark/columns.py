@@ -77,7 +77,7 @@ def require_key(df: DataFrame, name: str) -> None:
     """
     require_column(df, name)
     kind = df.schema[name].dataType
-    if not _identified_by_bytes(kind):
+    if not identified_by_bytes(kind):
         raise StepError(
             "key-type-unsupported",
             f'column "{name}" of type {kind.simpleString()} cannot be a key',
@@ -105,7 +105,8 @@ def require_free(df: DataFrame, key: str, *added: str) -> None:
             )
 
 
-def _identified_by_bytes(kind: DataType) -> bool:
+def identified_by_bytes(kind: DataType) -> bool:
+    """Tell whether equal values of a type have the same bytes."""
     if isinstance(kind, StringType):
         return kind.isUTF8BinaryCollation()
     return isinstance(kind, _KEY_TYPES)

@@ -34,6 +34,8 @@ _NAMED: Mapping[str, Callable[[_Told], HeadraceError]] = {
     "checkpoint-damaged": lambda t: DeliveryError("checkpoint-damaged", **t),
     "checkpoint-missing": lambda t: DeliveryError("checkpoint-missing", **t),
     "commit-unknown": lambda t: DeliveryError("commit-unknown", **t),
+    "group-changed": lambda t: StepError("group-changed", **t),
+    "group-out-of-step": lambda t: StepError("group-out-of-step", **t),
     "lanes-changed": lambda t: DeliveryError("lanes-changed", **t),
     "ledger-blocked": lambda t: DeliveryError("ledger-blocked", **t),
     "ledger-gap": lambda t: DeliveryError("ledger-gap", **t),
@@ -47,12 +49,14 @@ _NAMED: Mapping[str, Callable[[_Told], HeadraceError]] = {
     "progress-topic-narrow": lambda t: DeliveryError("progress-topic-narrow", **t),
     "registry-unreachable": lambda t: SchemaError("registry-unreachable", **t),
     "row-refused": lambda t: DeliveryError("row-refused", **t),
+    "row-without-key": lambda t: StepError("row-without-key", **t),
     "schema-type-unsupported": lambda t: SchemaError("schema-type-unsupported", **t),
     "sink-blocked": lambda t: DeliveryError("sink-blocked", **t),
     "sink-forbidden": lambda t: DeliveryError("sink-forbidden", **t),
     "sink-jars-missing": lambda t: DeliveryError("sink-jars-missing", **t),
     "sink-mismatch": lambda t: DeliveryError("sink-mismatch", **t),
     "sink-unreachable": lambda t: DeliveryError("sink-unreachable", **t),
+    "sum-too-large": lambda t: StepError("sum-too-large", **t),
     "table-class-changed": lambda t: StepError("table-class-changed", **t),
     "table-key-missing": lambda t: CaptureError("table-key-missing", **t),
     "table-shape-changed": lambda t: CaptureError("table-shape-changed", **t),
@@ -68,6 +72,17 @@ _NAMED: Mapping[str, Callable[[_Told], HeadraceError]] = {
     "versions-exhausted": lambda t: DeliveryError("versions-exhausted", **t),
     "writer-fenced": lambda t: DeliveryError("writer-fenced", **t),
 }
+
+
+def refusal(slug: str, fact: str, detail: str, hint: str) -> str:
+    """Give the text by which a named failure is known wherever it turns up.
+
+    Example:
+        >>> named_failure(refusal("row-without-key", "a", "b", "c")).slug
+        'row-without-key'
+    """
+    told = {"slug": slug, "fact": fact, "detail": detail, "hint": hint}
+    return f"{_MARK}{json.dumps(told)}"
 
 
 def named_failure(text: str, *, where: str | None = None) -> HeadraceError | None:

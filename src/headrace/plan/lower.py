@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, cast
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as sql
-from pyspark.sql.types import DecimalType, FloatType, IntegralType
+from pyspark.sql.types import DecimalType, IntegralType
 
 from headrace._spark import bridge
 from headrace._spark.joins import join, join_tables, look_up
 from headrace.errors import StepError
 from headrace.plan.changes import KeepTable
 from headrace.plan.chosen import KIND, Chosen, chosen_columns, kind_of
+from headrace.plan.grouped import grouped
+from headrace.plan.groups import GroupTable
 from headrace.plan.join_keys import key_types_differ
 from headrace.plan.join_steps import Join
 from headrace.plan.lookup_steps import LookUp
@@ -36,15 +38,15 @@ from headrace.plan.steps import (
     walk,
 )
 from headrace.plan.table_joins import JoinTables, joined_row
+from headrace.plan.widths import widened
 from headrace.plan.window_steps import Window
-from headrace.schema.types import Real, Whole
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType, StructType
 
     from headrace.schema.expressions import Expression
-    from headrace.schema.types import FieldType, Record
+    from headrace.schema.types import Record
 
 CARRIED = ("_origin", "_dead", "_read")
 
@@ -110,6 +112,8 @@ class Lowering:
                 return bridge.dedupe(self._clocked(step.input), step)
             case KeepTable():
                 return bridge.table(self._clocked(step.input), step)
+            case GroupTable():
+                return grouped(self._clocked(step.input), step)
             case Window():
                 return bridge.window(self._clocked(step.input), step)
         return self._joined(step)
@@ -277,14 +281,6 @@ def _computed(expression: Expression, columns: Record, before: DataFrame) -> Col
     if expression.text.strip("`") in columns:
         return computed
     return _if_alive(widened(computed, expression.type, before))
-
-
-def widened(value: Column, told: FieldType, before: DataFrame) -> Column:
-    """Give numbers the 64 bits that were told; many of Spark's functions give 32."""
-    wide = {Whole: IntegralType, Real: FloatType}.get(type(told))
-    if wide is None or not isinstance(before.select(value).schema[0].dataType, wide):
-        return value
-    return value.cast(told.sql)
 
 
 def _if_alive(value: Column) -> Column:

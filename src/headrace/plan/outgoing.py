@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as sql
 
+from headrace.delivery.failures import refusal
 from headrace.plan.changes import DELETED, TableRows
 from headrace.plan.chosen import KIND, Chosen, chosen_columns, kind_of
 from headrace.plan.lower import (
@@ -17,11 +18,11 @@ from headrace.plan.lower import (
     named,
     reads,
     true_for,
-    widened,
 )
 from headrace.plan.routes import Route, RowByRow, by_trunk
 from headrace.plan.steps import Output, Read, Select, Union, Where
 from headrace.plan.targets import require_key_found
+from headrace.plan.widths import widened
 from headrace.schema.types import Unknown
 
 if TYPE_CHECKING:
@@ -169,7 +170,20 @@ def _schema(payload: StructType, output: Output) -> dict[str, Any]:
 def _key(output: Output, struct: str) -> Column:
     key = sql.col(f"{struct}.`{output.key}`") if output.key else sql.lit(None)
     # A text as UTF-8, bytes as they are.
-    return key.cast("string").cast("binary")
+    found = key.cast("string").cast("binary")
+    is_table = isinstance(output.step, TableRows) and output.key is not None
+    if not is_table or output.step.columns[str(output.key)].required:
+        return found
+    named = refusal(
+        "row-without-key",
+        f'output "{output.name}" of a table has a row without a key',
+        f'its column "{output.key}" is null; the row could be neither replaced nor '
+        "deleted.",
+        "give it a key before the rows are put together: "
+        f"derive({output.key}=\"coalesce({output.key}, 'none')\"); or leave it out: "
+        f'where("{output.key} is not null").',
+    )
+    return sql.coalesce(found, sql.raise_error(named).cast("binary"))
 
 
 def _record(index: int, key: Column, value: Column) -> Column:

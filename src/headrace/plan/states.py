@@ -20,6 +20,6 @@ def state_owners(outputs: Sequence[Output]) -> list[str]:
 def _owners(step: Step) -> list[str]:
     before = [name for earlier in step.inputs for name in _owners(earlier)]
     if isinstance(step, Stateful):
-        return [step.name, *before]
+        return [step.name] * step.operators + before
     # The events and the dead letters of a transform's input are read apart.
     return before * 2 if isinstance(step, Transform) else before

@@ -178,6 +178,11 @@ class Stateful(OneInput):
         """Who does it: an operator of ours, unless Spark means the same."""
         return "operator"
 
+    @property
+    def operators(self) -> int:
+        """How many of Spark's stateful operators it is made of."""
+        return 1
+
 
 @dataclass(frozen=True, eq=False)
 class Dedupe(Stateful):

@@ -50,6 +50,12 @@ class JoinTables(Stateful):
         return "the rows of both tables"
 
     @property
+    def operators(self) -> int:
+        """One, or two where a row can go from one partner to another."""
+        by_key = sorted(a for a, _ in self.sides.on) == sorted(self.left_key)
+        return 1 if by_key else 2
+
+    @property
     def terms(self) -> dict[str, Any]:
         """What the operator has to know."""
         return {

@@ -37,7 +37,8 @@ class BatchProgress:
             ``late`` and ``dead_letters`` together, and ``panes`` and ``retractions``.
         tables: What each table did in this batch: ``in``, which is ``applied``,
             ``outdated`` and ``dead_letters`` together, and its net changes:
-            ``inserted``, ``updated`` and ``deleted``.
+            ``inserted``, ``updated`` and ``deleted``; of groups, which come from a
+            table, ``dead_letters`` and the net changes alone.
         joins: What each join did in this batch: ``in``, which is ``matched``,
             ``unmatched``, ``late``, ``dead_letters`` and ``waiting`` together, the
             last being by how many more rows wait than before; and its ``results``.
@@ -140,7 +141,7 @@ def _progress(
         watermark_lag=behind,
         delays=delays,
         windows=_metrics(told, "window"),
-        tables=_metrics(told, "table"),
+        tables=_metrics(told, "table") | _metrics(told, "group"),
         joins=_metrics(told, "join") | _metrics(told, "lookup"),
         captured=_metrics(told, "captured"),
         propagation=passed,

@@ -26,7 +26,9 @@ from headrace.log import (
     require_partitions,
 )
 from headrace.plan.changes import KeepTable, TableRows
+from headrace.plan.groups import GroupTable
 from headrace.plan.steps import Stateful, source_topics, walk
+from headrace.plan.table_joins import JoinTables
 from headrace.runtime.run import Conditions, follow, start
 from headrace.runtime.topics import table_topics
 from headrace.sinks import KafkaSink
@@ -174,7 +176,8 @@ def _unfinished(place: Path) -> DeliveryError:
 def _require_tables_alone(pipeline: Pipeline) -> None:
     steps = [step for output in pipeline.outputs for step in walk(output.step)]
     kept = [step for step in steps if isinstance(step, Stateful)]
-    other = [step for step in kept if not isinstance(step, KeepTable)]
+    tables = KeepTable | JoinTables | GroupTable
+    other = [step for step in kept if not isinstance(step, tables)]
     streams = [o for o in pipeline.outputs if not isinstance(o.step, TableRows)]
     strange = [o for o in pipeline.outputs if not isinstance(o.sink, KafkaSink)]
     if other:

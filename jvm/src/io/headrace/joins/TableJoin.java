@@ -170,14 +170,15 @@ final class TableJoin extends StatefulProcessor<Row, Row, Row> {
         }
     }
 
-    /** Gives a dead letter, or a left row that names no row of the right, so has no partner. */
+    /** Gives a dead letter, or a row that has no partner, as what it is joined by is null. */
     private Row partnerless(Row row) {
         if (!row.isNullAt(CARRIED)) {
             return RowFactory.create(DEAD, null, null, null, null, null, null, row.getAs(CARRIED));
         }
         byte[] before = row.getAs(BEFORE);
         byte[] after = row.getAs(AFTER);
-        if (terms.kind() == TableJoinTerms.Kind.INNER) {
+        // A row of the right that no left row can name is nowhere in the result.
+        if (terms.kind() == TableJoinTerms.Kind.INNER || !row.getBoolean(IS_LEFT)) {
             return null;
         }
         Long at = row.isNullAt(AT) ? null : row.getLong(AT);

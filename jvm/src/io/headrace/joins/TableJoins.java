@@ -59,8 +59,10 @@ public final class TableJoins {
         Parcel carried = new Parcel(left.select(Packed.carried()).schema());
         Parcel on = new Parcel(selected(leftRow.schema(), terms.leftOn()));
         Parcel own = new Parcel(selected(leftRow.schema(), terms.leftKey()));
-        Side ofLeft = new Side(true, leftRow, terms.leftOn(), own, terms.leftKey());
-        Side ofRight = new Side(false, rightRow, terms.rightOn(), on, terms.rightOn());
+        // A full join has rows of the same key, and null may be the key of a group.
+        boolean isFull = terms.kind() == TableJoinTerms.Kind.FULL;
+        Side ofLeft = new Side(true, leftRow, terms.leftOn(), own, terms.leftKey(), isFull);
+        Side ofRight = new Side(false, rightRow, terms.rightOn(), on, terms.rightOn(), isFull);
         Dataset<Row> both =
                 packed(left, ofLeft, on, carried).union(packed(right, ofRight, on, carried));
         Dataset<Row> joined = operated(both, "_on", new TableJoin(terms));
@@ -76,9 +78,17 @@ public final class TableJoins {
                 carried);
     }
 
-    /** How the changes of a side become bytes: its rows, what they are joined by, their key. */
+    /**
+     * How the changes of a side become bytes: its rows, what they are joined by, their key; and
+     * whether null is a key like any other.
+     */
     private record Side(
-            boolean isLeft, Parcel row, List<String> on, Parcel own, List<String> ownKey) {}
+            boolean isLeft,
+            Parcel row,
+            List<String> on,
+            Parcel own,
+            List<String> ownKey,
+            boolean takesNull) {}
 
     /**
      * Packs changes. One that leaves its partner for another becomes two: it is taken away from the
@@ -96,8 +106,8 @@ public final class TableJoins {
                         rowBytes(side.row(), "after").as("_after"),
                         unix_micros(col("changed_at")).as("_at"),
                         when(isDead, Packed.bytes(carried, Packed.carried())).as(Packed.CARRIED),
-                        onOf(on, "before", side.on()).as("_on_before"),
-                        onOf(on, "after", side.on()).as("_on_after"));
+                        onOf(on, "before", side).as("_on_before"),
+                        onOf(on, "after", side).as("_on_after"));
         Column none = lit(null).cast(DataTypes.BinaryType);
         Column left = part("_before", none, "_on_before");
         Column came = part(none, "_after", "_on_after");
@@ -137,12 +147,12 @@ public final class TableJoins {
     }
 
     /** What a row is joined by; null if there is no row, or if it names none. */
-    private static Column onOf(Parcel on, String row, List<String> names) {
+    private static Column onOf(Parcel on, String row, Side side) {
         Column isNamed = col(row).isNotNull();
-        for (String name : names) {
+        for (String name : side.takesNull() ? List.<String>of() : side.on()) {
             isNamed = isNamed.and(col(row).getField(name).isNotNull());
         }
-        return when(isNamed, bytes(on, col(row), names));
+        return when(isNamed, bytes(on, col(row), side.on()));
     }
 
     private static Column bytes(Parcel parcel, Column row, List<String> names) {
