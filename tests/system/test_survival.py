@@ -22,6 +22,7 @@ from headrace.services.launch import birth
 from headrace.services.registry import CONFLUENT_API
 from headrace.services.service import http_json
 
+MANY = {f"kept-{number}-value" for number in range(100)}
 SCHEMA = Schema(json.dumps({"type": "record", "name": "Kept", "fields": []}), "AVRO")
 
 
@@ -44,6 +45,8 @@ def put_everywhere(stack: Stack) -> None:
         search.index(index="kept", id="1", body={"kept": True})
     with SchemaRegistryClient({"url": stack.address("registry")}) as registry:
         registry.register_schema("kept-value", SCHEMA)
+        for subject in MANY:
+            registry.register_schema(subject, SCHEMA)
         registry.set_compatibility(level="NONE")
 
 
@@ -58,6 +61,7 @@ class Restart:
     between: list[ProcessStatus]
     second_down: tuple[int, str]
     after: list[ProcessStatus]
+    subjects: set[str]
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +73,8 @@ def restart(stack: Stack) -> Iterator[Restart]:
     left, between = processes_in(path), stack.status()
     again = headrace("down", "--dir", path)
     after = stack.up()
+    with SchemaRegistryClient({"url": stack.address("registry")}) as registry:
+        subjects = set(registry.get_subjects())
     assert {news for _, news in told} == {"stopped"}, told
     yield Restart(
         before=before,
@@ -78,6 +84,7 @@ def restart(stack: Stack) -> Iterator[Restart]:
         between=between,
         second_down=(again.returncode, again.stderr),
         after=after,
+        subjects=subjects,
     )
     # The other tests use this registry with the rule it began with.
     body = {"compatibility": "BACKWARD"}
@@ -145,6 +152,12 @@ def test_keys_survive(stack: Stack) -> None:
 def test_documents_survive(stack: Stack) -> None:
     with OpenSearch(stack.address("opensearch")) as search:
         assert search.get(index="kept", id="1")["_source"] == {"kept": True}
+
+
+def test_all_schemas_are_there_as_soon_as_the_registry_is_ready(
+    restart: Restart,
+) -> None:
+    assert restart.subjects >= MANY | {"kept-value"}
 
 
 @pytest.mark.usefixtures("restart")
