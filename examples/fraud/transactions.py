@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import datetime
+from io import BytesIO
+
+import fastavro
 
 from headrace import event
+from headrace.schema.wire import frame
 
 
 @event(key="card", time="made_at")
@@ -35,15 +40,42 @@ class Profile:
     risk_tier: str
 
 
-def as_json(transaction: Transaction) -> bytes:
-    """Give a transaction as a record of its topic.
+_FIELDS = {
+    "transaction_id": "string",
+    "card": "string",
+    "user_id": "long",
+    "cents": "long",
+    "country": "string",
+    "merchant": "string",
+    "declined": "boolean",
+    "made_at": {"type": "long", "logicalType": "timestamp-micros"},
+}
+
+
+def avro_schema() -> str:
+    """Give the schema by which transactions are written."""
+    fields = [{"name": name, "type": type_} for name, type_ in _FIELDS.items()]
+    return json.dumps({"type": "record", "name": "Transaction", "fields": fields})
+
+
+def avro_writer(schema_id: int) -> Callable[[Transaction], bytes]:
+    r"""Give what writes a transaction as a record of its topic.
+
+    Args:
+        schema_id: The number under which the registry knows `avro_schema`.
 
     Example:
         >>> from datetime import UTC
         >>> noon = datetime(2026, 3, 2, 12, tzinfo=UTC)
         >>> paid = Transaction("t1", "c1", 7, 450, "DE", "bakery", False, noon)
-        >>> as_json(paid)[:44]
-        b'{"transaction_id": "t1", "card": "c1", "user'
+        >>> avro_writer(5)(paid)[:11]
+        b'\x00\x00\x00\x00\x05\x04t1\x04c1'
     """
-    fields = vars(transaction) | {"made_at": transaction.made_at.isoformat()}
-    return json.dumps(fields).encode()
+    schema = fastavro.parse_schema(json.loads(avro_schema()))
+
+    def write(transaction: Transaction) -> bytes:
+        body = BytesIO()
+        fastavro.schemaless_writer(body, schema, vars(transaction))
+        return frame(schema_id, body.getvalue())
+
+    return write

@@ -1,0 +1,106 @@
+"""Send the bank's traffic into the log, at its own pace, and change profiles."""
+
+from __future__ import annotations
+
+import threading
+import time
+from datetime import datetime, timedelta
+
+from bank import PARTITIONS, TOPIC, Bank
+from confluent_kafka import KafkaError, Message, Producer
+from traffic import Traffic
+from transactions import Transaction, avro_writer
+
+from headrace.log import writer_settings
+
+# Far enough beyond the last transaction that everything before it is settled.
+CLOSING = timedelta(seconds=3)
+
+
+class Sender:
+    """Sends what arrives when it arrives, until all is sent or it is enough."""
+
+    def __init__(self, bank: Bank, traffic: Traffic, schema_id: int) -> None:
+        self._bank, self._traffic = bank, traffic
+        self._write = avro_writer(schema_id)
+        settings = {"linger.ms": 5, "queue.buffering.max.messages": 500_000}
+        self._producer = Producer({**writer_settings(bank.bootstrap), **settings})
+        self._enough = threading.Event()
+        self._ids: set[str] = set()
+        self._latest = traffic.start
+        self.sent = self.acknowledged = self.refused = 0
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """Give the transactions that were sent, each once."""
+        return frozenset(self._ids)
+
+    def stop(self) -> None:
+        """Send no more."""
+        self._enough.set()
+
+    def run(self) -> None:
+        """Send everything; the profiles change meanwhile."""
+        began = time.monotonic()
+        changing = threading.Thread(target=self._change_profiles, args=(began,))
+        changing.start()
+        for arrival_ms, transaction in self._traffic.arrivals():
+            ahead = arrival_ms / 1000 - (time.monotonic() - began)
+            if ahead > 0.002:
+                self._producer.poll(0)
+                if self._enough.wait(ahead):
+                    break
+            self._send(transaction)
+        self._close()
+        self._enough.set()
+        changing.join()
+
+    def _send(self, transaction: Transaction, partition: int = -1) -> None:
+        while True:
+            try:
+                self._producer.produce(
+                    TOPIC,
+                    key=transaction.card,
+                    value=self._write(transaction),
+                    partition=partition,
+                    on_delivery=self._delivered,
+                )
+                break
+            except BufferError:
+                self._producer.poll(0.1)
+        self.sent += 1
+        self._ids.add(transaction.transaction_id)
+        self._latest = max(self._latest, transaction.made_at)
+
+    def _delivered(self, error: KafkaError | None, _: Message) -> None:
+        if error is None:
+            self.acknowledged += 1
+        else:
+            self.refused += 1
+
+    def _close(self) -> None:
+        """Send one more to each partition: event time goes on with events alone.
+
+        They are of no card and no user, and nobody waits for their own result.
+        """
+        at = self._latest + CLOSING
+        for partition in range(PARTITIONS):
+            self._send(closing(partition, at), partition)
+            self._ids.discard(f"closing-{partition}")
+            self.sent -= 1
+            self.acknowledged -= 1
+        while self._producer.flush(1):
+            pass
+
+    def _change_profiles(self, began: float) -> None:
+        for change in sorted(self._traffic.changes, key=lambda c: c.offset_ms):
+            ahead = change.offset_ms / 1000 - (time.monotonic() - began)
+            if self._enough.wait(max(ahead, 0)):
+                return
+            self._bank.change(change.profile)
+
+
+def closing(partition: int, at: datetime) -> Transaction:
+    """Give the transaction that ends a partition."""
+    name = f"closing-{partition}"
+    return Transaction(name, name, 0, 0, "XX", "nobody", declined=True, made_at=at)
