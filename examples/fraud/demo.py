@@ -4,7 +4,7 @@ Six servers are started without data, the bank's profiles are captured, and a se
 stream of card payments with planted fraud runs through ``pipeline.py``. When the time
 is up every transaction is accounted for, and the alerts are judged by the truth.
 
-Run it: ``make demo``, or ``make demo SECONDS=60``, or ``python examples/fraud/demo.py``.
+Run it: ``python examples/fraud/demo.py --seconds 60``.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from headrace.services import Stack
 from headrace.settings import load_settings
 
 AN_HOUR = 3600.0
+NOON = 12
 FIRST_BATCH_SECONDS = 180.0
 CATCH_UP_SECONDS = 180.0
 
@@ -99,7 +100,9 @@ class Run:
 
     def _traffic(self, start: datetime) -> Traffic:
         seconds = self._given.seconds or AN_HOUR
-        return Traffic(self._given.seed, self._given.rate, seconds, start)
+        given = self._given
+        # The same people pay the same, by day and by night.
+        return Traffic(given.seed, given.rate, seconds, start, hour=NOON)
 
     def _await_first_batch(self) -> None:
         _say("pipeline", "Spark starts, and reads the profiles")

@@ -56,7 +56,8 @@ _SHOPS = weighted(
 class Traffic:
     """All transactions of a run: ``rate`` a second, for so many seconds.
 
-    Of each kind of fraud there is one case in ``payments_per_case`` transactions.
+    Of each kind of fraud there is one case in ``payments_per_case`` transactions. With
+    an ``hour``, people pay all the time as they do then, whatever the clock says.
     """
 
     seed: int
@@ -64,6 +65,7 @@ class Traffic:
     seconds: float
     start: datetime
     payments_per_case: int = 2500
+    hour: int | None = None
 
     @cached_property
     def crowd(self) -> list[Person]:
@@ -179,9 +181,11 @@ class _Flow:
 
     def _begin(self, now_ms: int) -> None:
         """Let come what comes with time: the hour, rested cards, new habits."""
-        moment = self._traffic.start + timedelta(milliseconds=now_ms)
-        self._wallets.wake(now_ms, moment.hour)
-        self._offline.wake(now_ms, moment.hour)
+        hour = self._traffic.hour
+        if hour is None:
+            hour = (self._traffic.start + timedelta(milliseconds=now_ms)).hour
+        self._wallets.wake(now_ms, hour)
+        self._offline.wake(now_ms, hour)
         while self._turns and self._turns[0][0] <= now_ms:
             _, owner, country, usual = self._turns.popleft()
             self._where[owner] = country
