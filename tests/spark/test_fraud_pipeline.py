@@ -21,7 +21,8 @@ from headrace.testing import Rig, captured
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)
 SLICE_MS = 20_000
 
-pytestmark = pytest.mark.usefixtures("one_partition")
+# Spark takes minutes to plan the score's expressions.
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("one_partition")]
 
 
 @pytest.fixture(scope="module")

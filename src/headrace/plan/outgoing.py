@@ -61,16 +61,20 @@ class _FanOut:
     def __init__(self, lowering: Lowering, encode: Encode) -> None:
         self._lowering = lowering
         self._encode = encode
+        # Where each path of steps has led: its struct, and whether it keeps the row.
+        self._reached: dict[tuple[RowByRow | Union, ...], tuple[str, Column]] = {}
 
     def rows(
         self, frame: DataFrame, routes: Sequence[Route], dead_letters: int
     ) -> DataFrame:
         """Give the records of all routes from a trunk's frame."""
         living = [name for name in frame.columns if name not in CARRIED]
+        frame = frame.withColumn("_to", sql.struct(*(f"`{name}`" for name in living)))
+        self._reached = {(): ("_to", sql.isnull("_dead"))}
         records: list[Column] = [_dead_letter(dead_letters)]
-        for place, route in enumerate(routes):
+        for route in routes:
             output = route.output
-            frame, struct, keep = self._along(frame, f"_to_{place}", route, living)
+            frame, struct, keep = self._along(frame, route)
             payload = _payload(output, struct)
             columns = frame.select(payload.alias("payload")).select("payload.*")
             require_key_found(output, columns)
@@ -88,31 +92,45 @@ class _FanOut:
             sent = every.select(sql.explode("_records").alias("_record"))
         return sent.where("_record is not null").select("_record.*")
 
-    def _along(
-        self, frame: DataFrame, prefix: str, route: Route, living: Sequence[str]
-    ) -> tuple[DataFrame, str, Column]:
+    def _along(self, frame: DataFrame, route: Route) -> tuple[DataFrame, str, Column]:
         """Follow a route's row-by-row steps inside columns of its own.
 
-        Gives the frame, the name of the struct that holds the output's columns, and
-        whether the output keeps the row.
+        What routes have in common from the trunk on is computed once. Gives the frame,
+        the name of the struct that holds the output's columns, and whether the output
+        keeps the row.
         """
-        struct, keep = f"{prefix}_0", sql.isnull("_dead")
-        frame = frame.withColumn(struct, sql.struct(*(f"`{name}`" for name in living)))
-        for number, step in enumerate(route.path, start=1):
-            after = f"{prefix}_{number}"
-            # Nothing is computed for a row that an earlier step has not kept: where
-            # "n <> 0" comes first, "1 / n" is safe behind it.
-            with named(step):
-                kept = _kept(step, struct)
-                if kept is not None:
-                    passes = sql.when(keep, true_for(kept)).otherwise(False)
-                    frame = frame.withColumn(f"{after}_kept", passes)
-                    keep = sql.col(f"{after}_kept")
-                if not isinstance(step, Where):
-                    columns = self._columns(step, struct, frame)
-                    held = sql.struct(*(v.alias(name) for name, v in columns.items()))
-                    frame = frame.withColumn(after, sql.when(keep, held))
-                    struct = after
+        struct, keep = self._reached[()]
+        for length, step in enumerate(route.path, start=1):
+            path = route.path[:length]
+            if path not in self._reached:
+                after = f"_to_{len(self._reached)}"
+                with named(step):
+                    frame, *_ = found = self._step(frame, step, after, (struct, keep))
+                self._reached[path] = found[1:]
+            struct, keep = self._reached[path]
+        return frame, struct, keep
+
+    def _step(
+        self,
+        frame: DataFrame,
+        step: RowByRow | Union,
+        after: str,
+        before: tuple[str, Column],
+    ) -> tuple[DataFrame, str, Column]:
+        """Add the columns of one step, as those behind `before` reach it."""
+        struct, keep = before
+        # Nothing is computed for a row that an earlier step has not kept: where
+        # "n <> 0" comes first, "1 / n" is safe behind it.
+        kept = _kept(step, struct)
+        if kept is not None:
+            passes = sql.when(keep, true_for(kept)).otherwise(False)
+            frame = frame.withColumn(f"{after}_kept", passes)
+            keep = sql.col(f"{after}_kept")
+        if not isinstance(step, Where):
+            columns = self._columns(step, struct, frame)
+            held = sql.struct(*(v.alias(name) for name, v in columns.items()))
+            frame = frame.withColumn(after, sql.when(keep, held))
+            struct = after
         return frame, struct, keep
 
     def _columns(
