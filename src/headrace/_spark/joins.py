@@ -22,7 +22,9 @@ class Joining(Protocol):
         """All of it, as ``io.headrace.joins.Joins`` reads it."""
 
 
-def join(left: DataFrame, right: DataFrame, step: Joining) -> DataFrame:
+def join(
+    left: DataFrame, right: DataFrame, step: Joining, *, native: bool = False
+) -> DataFrame:
     """Join two streams by key, within an interval of their times.
 
     ``_kind`` tells results, late rows of the left, dead letters and late rows of the
@@ -41,6 +43,9 @@ def join(left: DataFrame, right: DataFrame, step: Joining) -> DataFrame:
         left: A stream with a watermark, in append mode.
         right: Another one, whose key has the same types.
         step: Its terms.
+        native: Whether Spark's own join is to run it: an inner one that drops late
+            rows. It reports ``on_time`` in place of ``matched``, ``unmatched`` and
+            ``waiting``.
 
     Raises:
         StepError: [column-unknown], [column-ambiguous], [key-type-unsupported] a
@@ -50,7 +55,7 @@ def join(left: DataFrame, right: DataFrame, step: Joining) -> DataFrame:
     for side, df in (("left", left), ("right", right)):
         for name in step.terms[side]["key"]:
             require_key(df, name)
-    return _over("Joins", left, right, step)
+    return _over("SparkJoins" if native else "Joins", left, right, step)
 
 
 def look_up(events: DataFrame, changes: DataFrame, step: Joining) -> DataFrame:

@@ -57,10 +57,12 @@ class Lowering:
 
     Args:
         open_source: Gives the decoded frame of a source.
+        native: The joins that Spark itself runs.
     """
 
-    def __init__(self, open_source: Open) -> None:
+    def __init__(self, open_source: Open, native: Collection[Step] = ()) -> None:
         self._open_source = open_source
+        self._native = native
         self._frames: dict[Step, DataFrame] = {}
         self._numbers: dict[Read, int] = {}
 
@@ -144,7 +146,7 @@ class Lowering:
         """Join two streams; a source that both share is heard once."""
         left = self._clocked(step.input)
         right = self._clocked(step.other, heard=reads(step.input))
-        return join(*_alike(step, left, right), step)
+        return join(*_alike(step, left, right), step, native=step in self._native)
 
     def _look_up(self, step: LookUp) -> DataFrame:
         """Answer events by a table; a source that both share is heard once."""

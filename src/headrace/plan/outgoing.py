@@ -19,6 +19,7 @@ from headrace.plan.lower import (
     true_for,
     widened,
 )
+from headrace.plan.native_joins import native_joins
 from headrace.plan.routes import Route, RowByRow, by_trunk
 from headrace.plan.steps import Output, Read, Select, Union, Where
 from headrace.plan.targets import require_key_found
@@ -44,7 +45,7 @@ def outgoing(outputs: Sequence[Output], open_source: Open, encode: Encode) -> Da
         open_source: Gives the decoded frame of a source.
         encode: Gives the bytes of an output's columns.
     """
-    lowering = Lowering(open_source)
+    lowering = Lowering(open_source, native_joins(outputs))
     frames: list[DataFrame] = []
     heard: set[Read] = set()
     for step, routes in by_trunk(outputs).items():

@@ -1,4 +1,4 @@
-package io.headrace.windows;
+package io.headrace.batches;
 
 import java.io.IOException;
 import java.io.ObjectInputStream;
@@ -25,7 +25,7 @@ import scala.jdk.javaapi.CollectionConverters;
  */
 public final class RunningBatch implements Serializable {
     /** The batch where no stream runs, but a finished data set. */
-    static final String NONE = "";
+    public static final String NONE = "";
 
     private static final long serialVersionUID = 1L;
     private static final String QUERY = "sql.streaming.queryId";
@@ -48,14 +48,14 @@ public final class RunningBatch implements Serializable {
     }
 
     /** Names the query and the batch that a task is of. */
-    static String ofTask() {
+    public static String ofTask() {
         TaskContext task = TaskContext.get();
         String number = task == null ? null : task.getLocalProperty(BATCH);
         return number == null ? NONE : task.getLocalProperty(QUERY) + "/" + number;
     }
 
     /** The watermark of the batch in milliseconds; to be asked in a task. */
-    long watermark() {
+    public long watermark() {
         requireOwnBatch();
         return watermark;
     }
