@@ -115,10 +115,11 @@ def test_every_row_is_on_time_or_late_or_a_dead_letter(
         assert readings(rig) == 2 * 4
         rig.crash()
 
-        # Both sides are beyond half past ten now, and so is the watermark.
+        rig.advance(START + timedelta(minutes=30))
         rig.feed("impressions", shown(31))
         assert readings(rig) == 1
         rig.feed("clicks", click(29), click(30))
+        assert counts(rig) == (2, 1, 1, 0, 1)
         rig.restart()
 
         assert sorted(rig.rows("pairs", "place", "user")) == [

@@ -7,6 +7,7 @@ import static org.apache.spark.sql.functions.spark_partition_id;
 import static org.apache.spark.sql.functions.struct;
 import static org.apache.spark.sql.functions.timestamp_micros;
 import static org.apache.spark.sql.functions.unix_micros;
+import static org.apache.spark.sql.functions.when;
 
 import io.headrace.batches.DeadLetters;
 import io.headrace.batches.RunningBatch;
@@ -68,6 +69,9 @@ final class NativeSide {
         List<Column> named = new ArrayList<>();
         for (StructField field : living()) {
             Column value = rows.col(Parcel.quoted(field.name()));
+            if (terms.key().contains(field.name())) {
+                value = opaque(value);
+            }
             named.add(
                     field.name().equals(terms.time())
                             ? timestamp_micros(micros.plus(1)).as(name(field.name()), MARKED)
@@ -102,6 +106,17 @@ final class NativeSide {
     /** Gives the dead letters, and what was counted. */
     Dataset<Row> deadLetters() {
         return DeadLetters.of(rows, tallies);
+    }
+
+    /**
+     * Hides from Spark's optimizer what a column is made of.
+     *
+     * <p>What it knows of one side's key in a batch it demands of the other side's, as if the rows of
+     * the batch were all; but those in state may have other keys. Of a source without events it knows
+     * that every key is null.
+     */
+    private static Column opaque(Column key) {
+        return when(spark_partition_id().geq(0), key);
     }
 
     private String name(String column) {
