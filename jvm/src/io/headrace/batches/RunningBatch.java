@@ -54,6 +54,13 @@ public final class RunningBatch implements Serializable {
         return number == null ? NONE : task.getLocalProperty(QUERY) + "/" + number;
     }
 
+    /** Names the query and the batch that runs now; to be asked on the driver. */
+    public String now() {
+        StreamExecution running = query();
+        IncrementalExecution batch = running == null ? null : running.lastExecution();
+        return batch == null ? NONE : running.id() + "/" + batch.currentBatchId();
+    }
+
     /** The watermark of the batch in milliseconds; to be asked in a task. */
     public long watermark() {
         requireOwnBatch();
@@ -66,7 +73,8 @@ public final class RunningBatch implements Serializable {
         return watermarkBefore;
     }
 
-    private void requireOwnBatch() {
+    /** Fails in a task of another batch than the one that its functions were written for. */
+    public void requireOwnBatch() {
         String wanted = ofTask();
         if (!wanted.equals(name)) {
             throw new IllegalStateException(
@@ -78,7 +86,7 @@ public final class RunningBatch implements Serializable {
         out.defaultWriteObject();
         StreamExecution running = query();
         IncrementalExecution batch = running == null ? null : running.lastExecution();
-        out.writeUTF(batch == null ? NONE : running.id() + "/" + batch.currentBatchId());
+        out.writeUTF(now());
         out.writeLong(batch == null ? 0 : batch.offsetSeqMetadata().batchWatermarkMs());
         out.writeLong(batch == null ? 0 : before(batch));
     }
