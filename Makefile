@@ -41,6 +41,7 @@ bench: ready ## measure throughput beside plain Spark, latency, windows, stores,
 	$(BIN)/python bench/windows.py
 	$(BIN)/python bench/stores.py
 	$(BIN)/python bench/joins.py
+	$(BIN)/python bench/lookups.py
 	$(BIN)/python bench/views.py
 
 wheel: ready ## build the wheel into dist/

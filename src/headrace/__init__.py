@@ -1,6 +1,6 @@
 """Stream processing for Python teams, on Spark."""
 
-from headrace import cdc, sinks
+from headrace import cdc, remote, sinks
 from headrace.durations import days, hours, milliseconds, minutes, seconds
 from headrace.errors import (
     CaptureError,
@@ -16,8 +16,9 @@ from headrace.errors import (
     ViewError,
 )
 from headrace.event import event
+from headrace.joins.asking import asking
 from headrace.joins.interval import between
-from headrace.joins.lookup import known, latest, settled
+from headrace.joins.lookup import broadcast, known, latest, settled
 from headrace.pipeline import Pipeline
 from headrace.schema.hints import digits
 from headrace.sources.kafka import kafka
@@ -51,8 +52,10 @@ __all__ = [
     "Table",
     "ViewError",
     "after",
+    "asking",
     "assigned",
     "between",
+    "broadcast",
     "cdc",
     "counted",
     "days",
@@ -67,6 +70,7 @@ __all__ = [
     "milliseconds",
     "minutes",
     "refire",
+    "remote",
     "seconds",
     "sessions",
     "settled",

@@ -13,6 +13,7 @@ from headrace.event import event_type
 from headrace.plan.changes import keep_table, read_changes
 from headrace.plan.explain import explain
 from headrace.plan.lookups import require_correctable
+from headrace.plan.remote_steps import require_repeatable
 from headrace.plan.steps import Output, Read, Stateful, Step, walk
 from headrace.plan.targets import require_target
 from headrace.plan.view import View, require_view
@@ -251,7 +252,8 @@ class Pipeline:
                 [topic-read-and-written], [topic-shared], [table-key-differs].
             DeliveryError: [delivery-unknown] there is no such delivery;
                 [delivery-unsupported] the sink does not give it; [sink-not-keyed]
-                there is no key to replace or to delete by.
+                there is no key to replace or to delete by; [answers-not-repeatable]
+                a join asks a database, which may answer differently.
         """
         where = declared_at()
         require_name(name, "an output", where)
@@ -330,6 +332,7 @@ class Pipeline:
         )
         require_replaceable(output)
         require_correctable(output)
+        require_repeatable(output, self.lanes)
         _require_step_names([*(o.step for o in self._outputs), output.step])
         self._outputs.append(output)
 

@@ -18,6 +18,7 @@ from headrace.plan.joins import late_rows
 from headrace.plan.lookups import Kept, missing_rows
 from headrace.plan.steps import Select, Step, Transform, Union, Where
 from headrace.plan.window import Asked, late_step, window_step
+from headrace.remote import RemoteTable
 from headrace.schema.expressions import (
     column,
     read_condition,
@@ -249,7 +250,7 @@ class Stream:
     def join(  # noqa: PLR0913 - a user's words, each with a default
         self,
         name: str,
-        other: Stream | Kept,
+        other: Stream | Kept | RemoteTable,
         /,
         *,
         on: str | Mapping[str, str],
@@ -280,13 +281,16 @@ class Stream:
 
         Args:
             name: The step's name, once in a pipeline; its state is kept under it.
-            other: The right side, a stream or a table.
+            other: The right side, a stream or a table; or one that stays in its
+                database, from ``remote``.
             on: The column of the key, or a mapping from this stream's columns to
                 those of the other. A row in which one is null has no partner.
             within: How long after this stream's row the other's may be, from
                 ``between(...)``; a duration alone is either way. Not of a table.
             lookup: When a table answers and by which row: ``settled()``, the default,
-                ``known()`` or ``latest()``.
+                ``known()``, ``latest()``, or ``broadcast()``, with which every task
+                holds the table and the stream is not shuffled. Of a remote table
+                ``asking()``.
             kind: ``inner``, ``left``, ``right``, ``full``: pairs, and rows of a side
                 that had no partner; ``semi``, ``anti``: this stream's rows that had
                 one, or none. ``inner`` for streams and ``left`` for a table unless
@@ -301,7 +305,8 @@ class Stream:
                 [column-taken], [key-type-unsupported], [key-types-differ],
                 [duration-unreadable], [duration-too-long], [duration-negative],
                 [join-option-unfit], [join-key-not-primary], [retention-too-short],
-                [corrections-followed].
+                [corrections-followed], [count-below-one],
+                [duration-not-positive].
 
         Example:
             ``payments.join("profile", profiles, on="user_id")`` and

@@ -12,6 +12,7 @@ from datetime import datetime
 from headrace import (
     Pipeline,
     between,
+    broadcast,
     event,
     kafka,
     minutes,
@@ -32,7 +33,7 @@ CONFIG = {
     "spark.sql.shuffle.partitions": "1",
 }
 
-OUTPUTS = ("pairs", "late", "late-right", "answers", "missing")
+OUTPUTS = ("pairs", "late", "late-right", "native", "answers", "missing", "held")
 
 
 @event(key="number", time="at")
@@ -62,7 +63,7 @@ class Ad:
 
 
 def pipeline(name: str, topics: dict[str, str]) -> Pipeline:
-    """Give a pipeline with a join of two streams, and one with a table."""
+    """Give a pipeline with joins of two streams and with a table, on every path."""
     made = Pipeline(name)
     # How long a driver was dead must not be seen in what is told, as it would be if a
     # partition could become idle.
@@ -72,14 +73,18 @@ def pipeline(name: str, topics: dict[str, str]) -> Pipeline:
     ads = made.table(kafka(topics["ads"], Ad), watermark=watermark)
     within = between(seconds(-30), minutes(3))
     pairs = shown.join("pairs", clicks, on="ad", within=within, kind="full")
+    native = shown.join("native", clicks, on="ad", within=within, late="drop")
+    held = shown.join("held", ads, on="ad", lookup=broadcast())
     lookup = settled(missing="side-output", retention=minutes(10))
     answers = shown.join("answers", ads, on="ad", lookup=lookup)
     streams = {
         "pairs": pairs,
         "late": pairs.late,
         "late-right": pairs.late_right,
+        "native": native,
         "answers": answers,
         "missing": answers.missing,
+        "held": held,
     }
     for output in OUTPUTS:
         made.write(output, streams[output], sinks.kafka(f"{name}-{output}", key="ad"))

@@ -19,6 +19,7 @@ LAYERS = (
     {"schema", "_spark"},
     {"log", "sources", "sinks", "delivery", "cdc", "windows", "joins", "patterns"},
     {"event"},
+    {"remote"},
     {"plan"},
     {"stream"},
     {"table"},

@@ -20,6 +20,9 @@ PLANS = {
         "known", "null-then-correct", grace=2_000_500, retention=9 * TICK
     ),
     "latest": Looking("latest", "null"),
+    "broadcast": Looking("broadcast", "null"),
+    "broadcast-apart": Looking("broadcast", "side-output"),
+    "broadcast-inner": Looking("broadcast", "null", kind="inner"),
 }
 
 

@@ -9,6 +9,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+TIMELESS = {"latest", "broadcast"}
+
 Pair = tuple[int | None, int | None]
 
 
@@ -104,7 +106,7 @@ class LookUp:
         if event.key is None:
             return None
         versions = self._versions[event.key]
-        if self._step.when == "latest":
+        if self._step.when in TIMELESS:
             return versions[-1][1] if versions else None
         assert event.at is not None
         rows = [row for start, row in versions if start <= event.at]
@@ -112,7 +114,10 @@ class LookUp:
 
     def _take(self, event: Event, now: int, told: Told) -> None:
         step = self._step
-        timeless = step.when == "latest"
+        if step.when == "broadcast":
+            self._answer(event, self._row(event), told)
+            return
+        timeless = step.when in TIMELESS
         if event.at is None or (not timeless and event.at < now - step.retention):
             by = None if event.at is None else (now - event.at) // 1000
             told.counts["late"] += 1

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 CASES = 200
 # What differs from these in one thing is tried at length.
-ORDINARY = ("settled", "known", "waiting", "corrected", "latest")
+ORDINARY = ("settled", "known", "waiting", "corrected", "latest", "broadcast")
 
 
 @pytest.mark.parametrize("plan", ORDINARY)

@@ -19,6 +19,7 @@ from headrace import (
     seconds,
     sinks,
     tumbling,
+    watermarks,
 )
 from headrace.plan.explain import explain_text
 from headrace.plan.join_steps import Join, Joined, behind
@@ -156,6 +157,64 @@ def test_an_explanation_tells_state_late_rows_and_engine() -> None:
     assert step["late"] == "go to the side output"
     assert told["evaluations"] == 1
     assert 'right rows too late for "clicked"' in explain_text(told)
+
+
+def engine(**changed: Any) -> str:
+    """Give who runs a join that Spark could run, but for what is changed."""
+    ads = Pipeline("ads")
+    strategy = changed.pop("watermark", watermarks.by_partition(seconds(10)))
+    right = ads.read(kafka("clicks", Click), watermark=strategy)
+    if changed.pop("once", False):
+        right = right.dedupe("once", by="user", within=minutes(1))
+    if changed.pop("changed", False):
+        right = right.transform(lambda df: df)
+    counted = changed.pop("counted", False)
+    given: dict[str, Any] = {"on": "ad", "within": SOON, "late": "drop"}
+    joined = impressions(ads).join("clicked", right, **given | changed)
+    ads.write("clicked", joined.where("place <> ''"), sinks.kafka("clicked"))
+    if counted:
+        window = joined.window("w", tumbling(minutes(1)), by="ad", n="count(*)")
+        ads.write("counted", window, sinks.kafka("counted"))
+    steps = ads.explain()["steps"]
+    return next(step["engine"] for step in steps if step["verb"] == "join")
+
+
+def test_spark_itself_takes_inner_joins_that_drop_late_rows() -> None:
+    assert engine() == "native"
+    assert engine(on={"place": "user"}, prefix="c_") == "native"
+    for strategy in watermarks.lagging(seconds(10)), watermarks.arrival():
+        assert engine(watermark=strategy) == "native"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"late": "side-output"},
+        {"kind": "left"},
+        {"kind": "semi"},
+        {"on": {"ad": "ad", "shown_at": "clicked_at"}, "prefix": "c_"},
+        {"watermark": watermarks.observed()},
+        {"once": True},
+        {"changed": True},
+        {"counted": True},
+    ],
+    ids=repr,
+)
+def test_the_operator_takes_all_others(changed: dict[str, Any]) -> None:
+    assert engine(**changed) == "operator"
+
+
+def test_an_explanation_says_what_sparks_own_join_does_not_count() -> None:
+    ads = Pipeline("ads")
+    joined = impressions(ads).join(
+        "clicked", clicks(ads), on="ad", within=SOON, late="drop"
+    )
+    ads.write("clicked", joined, sinks.kafka("clicked"))
+
+    told = explain_text(ads.explain())
+
+    assert "native; state: the rows of both sides" in told
+    assert "not counted: which rows have found a partner" in told
 
 
 Refused = Callable[[], Any]

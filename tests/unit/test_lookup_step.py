@@ -13,6 +13,7 @@ from headrace import (
     Pipeline,
     Stream,
     Table,
+    broadcast,
     days,
     event,
     hours,
@@ -134,6 +135,30 @@ def test_an_explanation_tells_which_row_answers() -> None:
     assert told["evaluations"] == 1
 
 
+def test_a_table_that_every_task_holds_tells_its_net_changes() -> None:
+    bank = Pipeline("bank")
+    timeless = payments(bank).select("user_id", "cents")
+    lookup = broadcast(missing="side-output", most_megabytes=8)
+    joined = timeless.join("profile", profiles(bank), on="user_id", lookup=lookup)
+    bank.write("joined", joined, sinks.kafka("joined"))
+
+    step = lookup_of(joined)
+    kept = [s for s in walk(step) if isinstance(s, KeepTable)]
+    told = next(s for s in bank.explain()["steps"] if s["verb"] == "join")
+
+    assert [(step.name, step.every) for step in kept] == [("profile-rows", False)]
+    assert (step.terms["when"], step.terms["most_bytes"]) == ("broadcast", 8 * 2**20)
+    assert told["state"] == "none; every task holds the table's rows"
+    assert told["late"] == "none: no time is looked at"
+    assert joined.missing.columns == ["user_id", "cents"]
+
+
+def panes() -> Stream:
+    return payments().window(
+        "w", tumbling(minutes(1)), by="user_id", n="count(*)", late="drop"
+    )
+
+
 def corrected() -> Stream:
     lookup = known(missing="null-then-correct", grace=minutes(1))
     return payments().join("profile", profiles(), on="user_id", lookup=lookup)
@@ -220,6 +245,22 @@ def written_without_key() -> None:
             lambda: (
                 payments().join("j", profiles(), on="user_id", lookup=latest()).late
             ),
+        ),
+        (
+            "count-below-one",
+            lambda: payments().join(
+                "j", profiles(), on="user_id", lookup=broadcast(most_megabytes=0)
+            ),
+        ),
+        (
+            "option-unknown",
+            lambda: payments().join(
+                "j", profiles(), on="user_id", lookup=broadcast(missing="wait")
+            ),
+        ),
+        (
+            "join-after-window",
+            lambda: panes().join("j", profiles(), on="user_id", lookup=broadcast()),
         ),
         (
             "corrections-followed",

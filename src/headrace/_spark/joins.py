@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pyspark.sql import DataFrame
@@ -22,7 +23,9 @@ class Joining(Protocol):
         """All of it, as ``io.headrace.joins.Joins`` reads it."""
 
 
-def join(left: DataFrame, right: DataFrame, step: Joining) -> DataFrame:
+def join(
+    left: DataFrame, right: DataFrame, step: Joining, *, native: bool = False
+) -> DataFrame:
     """Join two streams by key, within an interval of their times.
 
     ``_kind`` tells results, late rows of the left, dead letters and late rows of the
@@ -41,6 +44,9 @@ def join(left: DataFrame, right: DataFrame, step: Joining) -> DataFrame:
         left: A stream with a watermark, in append mode.
         right: Another one, whose key has the same types.
         step: Its terms.
+        native: Whether Spark's own join is to run it: an inner one that drops late
+            rows. It reports ``on_time`` in place of ``matched``, ``unmatched`` and
+            ``waiting``.
 
     Raises:
         StepError: [column-unknown], [column-ambiguous], [key-type-unsupported] a
@@ -50,7 +56,7 @@ def join(left: DataFrame, right: DataFrame, step: Joining) -> DataFrame:
     for side, df in (("left", left), ("right", right)):
         for name in step.terms[side]["key"]:
             require_key(df, name)
-    return _over("Joins", left, right, step)
+    return _over("SparkJoins" if native else "Joins", left, right, step)
 
 
 def look_up(events: DataFrame, changes: DataFrame, step: Joining) -> DataFrame:
@@ -82,6 +88,72 @@ def look_up(events: DataFrame, changes: DataFrame, step: Joining) -> DataFrame:
     for name in step.terms["key"]:
         require_key(events, name)
     return _over("Lookups", events, changes, step)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The rows of a table that a committed batch had.
+
+    Args:
+        rows: A frame with the column ``after``.
+        batch: The batch's number.
+    """
+
+    rows: DataFrame
+    batch: int
+
+
+def look_up_held(
+    events: DataFrame, changes: DataFrame, stored: Stored | None, step: Joining
+) -> DataFrame:
+    """Answer events with the last row of their key, out of a table every task holds.
+
+    Rows and metric are those of `look_up`; nothing is late and nothing waits.
+
+    State: none of its own; the table's rows are kept by the step that tells of them.
+    Late events: answered like any other.
+    After a restart: begins with the rows of the last committed batch.
+
+    Args:
+        events: A stream, in append mode.
+        changes: The net changes of the table, as `bridge.table` gives them.
+        stored: The rows that the query goes on from; None if it begins.
+        step: Its terms.
+
+    Raises:
+        StepError: [column-unknown], [column-ambiguous], [key-type-unsupported] a
+            column does not serve as a key.
+        MachineError: [operators-jar-missing], [spark-version-unsupported].
+    """
+    for name in step.terms["key"]:
+        require_key(events, name)
+    spark = events.sparkSession
+    broadcasts = java_class(spark, "joins.Broadcasts")
+    rows, batch = (None, -1) if stored is None else (stored.rows._jdf, stored.batch)
+    terms = json.dumps(step.terms)
+    told = broadcasts.over(events._jdf, changes._jdf, rows, batch, terms)
+    return DataFrame(told, spark)
+
+
+def ask_remote(events: DataFrame, terms: Mapping[str, Any]) -> DataFrame:
+    """Answer events with rows that a database gives while the batch runs.
+
+    Rows and metric are those of `look_up`; nothing is late and nothing waits.
+
+    State: none; each process keeps some answers for a while.
+    Late events: answered like any other.
+    After a restart: asks again.
+
+    Args:
+        events: A stream, in append mode.
+        terms: All of it, as ``io.headrace.remote.RemoteLookups`` reads it.
+
+    Raises:
+        MachineError: [operators-jar-missing], [spark-version-unsupported].
+    """
+    spark = events.sparkSession
+    lookups = java_class(spark, "remote.RemoteLookups")
+    return DataFrame(lookups.over(events._jdf, json.dumps(terms)), spark)
 
 
 def join_tables(left: DataFrame, right: DataFrame, step: Joining) -> DataFrame:

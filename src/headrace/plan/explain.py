@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headrace.plan.join_steps import AnyJoin, Joined, LateRows
+from headrace.plan.native_joins import UNCOUNTED, native_joins
 from headrace.plan.routes import by_trunk
 from headrace.plan.steps import Output, Read, Stateful, Step, walk
 from headrace.plan.window_steps import LateEvents, Panes, Window
@@ -20,6 +21,8 @@ _SAME_KEY = {
     "append": "rows are added",
     "replace": "a row replaces the one of its key",
 }
+
+_NATIVE_JOIN = {"engine": "native", "uncounted": UNCOUNTED}
 
 _DELETES = {
     "tombstone": "a deleted key is a record without a value",
@@ -39,6 +42,7 @@ def explain(
     timed = {
         read for step in steps if isinstance(step, Stateful) for read in walk(step)
     }
+    native = native_joins(outputs)
     exactly_once = any(output.delivery == "exactly-once" for output in outputs)
     return {
         "pipeline": name,
@@ -48,7 +52,10 @@ def explain(
         "delivery": "exactly-once" if exactly_once else "at-least-once",
         "evaluations": len(by_trunk(outputs)),
         "steps": [
-            _step(step, numbers) | _watermark(step, timed) | _late(step, kept)
+            _step(step, numbers)
+            | _watermark(step, timed)
+            | _late(step, kept)
+            | (_NATIVE_JOIN if step in native else {})
             for step in steps
         ],
         "outputs": [_output(output, numbers, exactly_once) for output in outputs],
@@ -156,6 +163,8 @@ def explain_text(told: dict[str, Any]) -> str:
             lines.append(f"       watermark: {step['watermark']}")
         if "late" in step:
             lines.append(f"       late events: {step['late']}")
+        if "uncounted" in step:
+            lines.append(f"       not counted: {step['uncounted']}")
     lines.append("")
     for output in told["outputs"]:
         keyed = f" keyed by {output['key']}" if output["key"] else ", without a key"

@@ -51,17 +51,7 @@ def require_timed(name: str, step: Step, where: str) -> None:
     Raises:
         StepError: [join-needs-time], [join-after-window], [late-rows-followed].
     """
-    earlier = next(windows(step), None)
-    if earlier is not None:
-        raise StepError(
-            "join-after-window",
-            f'join "{name}" is fed by window "{earlier.name}"',
-            detail=f"it is declared at {earlier.where}; panes come when the watermark "
-            "has passed their end, and corrections at any time after it.",
-            hint="join before the window; or write the panes into a topic, and join "
-            "them in a second pipeline.",
-            where=where,
-        )
+    require_no_panes(name, step, where)
     require_not_late(f'join "{name}"', step, where)
     time = step.time
     if time is None or not step.columns[time].required:
@@ -73,6 +63,25 @@ def require_timed(name: str, step: Step, where: str) -> None:
             else f'"{time}" may be null.',
             hint='declare the event with `@event(time="...")`, and keep that column '
             "under its name or a new one; a full join has no one time.",
+            where=where,
+        )
+
+
+def require_no_panes(name: str, step: Step, where: str) -> None:
+    """Refuse a side that is fed by a window.
+
+    Raises:
+        StepError: [join-after-window] it is.
+    """
+    earlier = next(windows(step), None)
+    if earlier is not None:
+        raise StepError(
+            "join-after-window",
+            f'join "{name}" is fed by window "{earlier.name}"',
+            detail=f"it is declared at {earlier.where}; panes come when the watermark "
+            "has passed their end, and corrections at any time after it.",
+            hint="join before the window; or write the panes into a topic, and join "
+            "them in a second pipeline.",
             where=where,
         )
 

@@ -32,18 +32,17 @@ class LookUp(AnyJoin):
     @property
     def state(self) -> str:
         """Say what is kept for how long."""
-        key = ", ".join(b for _, b in self.sides.on)
-        if self.lookup.when == "latest":
-            return f"the last row of each {key}"
-        return (
-            f"the rows of each {key}, older ones until the watermark is "
-            f"{self.lookup.retention} beyond their end; events that wait"
-        )
+        return self.lookup.kept(", ".join(b for _, b in self.sides.on))
+
+    @property
+    def keeps_state(self) -> bool:
+        """Whether Spark keeps state for it, beside that of the table."""
+        return self.lookup.keeps_state
 
     @property
     def late_events(self) -> str:
         """Say what becomes of late events."""
-        if self.lookup.when == "latest":
+        if not self.lookup.looks_at_time:
             return "none: no time is looked at"
         within = f"answered for {self.lookup.retention}, then "
         return within + (
@@ -53,7 +52,7 @@ class LookUp(AnyJoin):
     @property
     def has_late_events(self) -> bool:
         """Whether late events go on as a stream of their own."""
-        return self.late != "drop" and self.lookup.when != "latest"
+        return self.late != "drop" and self.lookup.looks_at_time
 
     @property
     def delay(self) -> timedelta | None:
@@ -95,18 +94,19 @@ class MissingRows(OneInput):
         return f'events without a row in "{self.input.name}"'
 
 
-def every_change(table: Step, name: str) -> Step:
-    """Give a table's changes one by one, and not netted by batch.
+def kept_apart(table: Step, name: str, *, every: bool) -> Step:
+    """Give a table's changes out of a state of their own.
 
     Args:
         table: The step that gives the table's net changes.
         name: What the state is kept under that knows the row before each change.
+        every: Whether they are told one by one, and not netted by batch.
     """
     if isinstance(table, KeepTable):
-        return replace(table, name=name, every=True)
+        return replace(table, name=name, every=every)
     if not isinstance(table, OneInput):
         raise TypeError(table)
-    return replace(table, input=every_change(table.input, name))
+    return replace(table, input=kept_apart(table.input, name, every=every))
 
 
 def correcting(step: Step) -> LookUp | None:

@@ -8,14 +8,15 @@ from datetime import timedelta
 from typing import Protocol
 
 from headrace.errors import DeliveryError, StepError
+from headrace.joins.asking import Asking
 from headrace.joins.interval import LATE
 from headrace.joins.lookup import Lookup
 from headrace.plan.changes import KeepTable
 from headrace.plan.columns import require_column_names
-from headrace.plan.join_keys import require_on, require_timed
+from headrace.plan.join_keys import require_no_panes, require_on, require_timed
 from headrace.plan.join_steps import Joined
 from headrace.plan.joins import added_columns, joined_sides, require_no_clash
-from headrace.plan.lookup_steps import LookUp, MissingRows, correcting, every_change
+from headrace.plan.lookup_steps import LookUp, MissingRows, correcting, kept_apart
 from headrace.plan.steps import Output, Stateful, Step, walk
 from headrace.schema.names import require_name
 from headrace.schema.types import Record
@@ -62,7 +63,10 @@ def lookup_step(events: Step, table: Kept, asked: AskedLookup, where: str) -> Jo
     require_name(name, "a step", where)
     _require_options(asked, where)
     _require_durations(name, asked.lookup, where)
-    require_timed(name, events, where)
+    if asked.lookup.needs_time:
+        require_timed(name, events, where)
+    else:
+        require_no_panes(name, events, where)
     require_uncorrected(f'join "{name}"', events, where)
     on = require_on(name, asked.on, events.columns, table.row, where)
     require_primary(name, table, [b for _, b in on], where)
@@ -79,13 +83,20 @@ def lookup_step(events: Step, table: Kept, asked: AskedLookup, where: str) -> Jo
         where,
         events,
         name,
-        every_change(table.step, f"{name}-rows"),
+        _rows(table, asked),
         sides,
         asked.kind,
         asked.late,
         asked.lookup,
     )
     return Joined(step.columns, step.key, step.time, where, step)
+
+
+def _rows(table: Kept, asked: AskedLookup) -> Step:
+    """Give the step that tells of the table's rows."""
+    if isinstance(asked.lookup, Asking):
+        return table.step
+    return kept_apart(table.step, f"{asked.name}-rows", every=not asked.lookup.is_held)
 
 
 def missing_rows(step: Step, where: str) -> MissingRows:
@@ -203,10 +214,26 @@ def _require_options(asked: AskedLookup, where: str) -> None:
                 hint=f"choose from {shown}.",
                 where=where,
             )
+    lookup = asked.lookup
+    counts: dict[str, object] = {}
+    if isinstance(lookup, Asking):
+        counts["cached"] = lookup.cached
+    elif lookup.is_held:
+        counts["most_megabytes"] = lookup.most_megabytes
+    for option, count in counts.items():
+        if not isinstance(count, int) or count < 1:
+            raise StepError(
+                "count-below-one",
+                f'{option} of join "{asked.name}" is {count}',
+                hint="give a whole number, one or more.",
+                where=where,
+            )
 
 
 def _require_durations(name: str, lookup: Lookup, where: str) -> None:
     lengths = {"grace": lookup.grace, "retention": lookup.retention}
+    if isinstance(lookup, Asking):
+        lengths = {"fresh": lookup.fresh, "timeout": lookup.timeout}
     for option, length in lengths.items():
         require_timedelta(length, option, where)
         if length < timedelta(0):
@@ -216,6 +243,13 @@ def _require_durations(name: str, lookup: Lookup, where: str) -> None:
                 hint="give zero or more: minutes(10).",
                 where=where,
             )
+    if isinstance(lookup, Asking) and lookup.timeout < timedelta(milliseconds=1):
+        raise StepError(
+            "duration-not-positive",
+            f'join "{name}" waits for no answer',
+            hint="give a time above zero: timeout=seconds(5).",
+            where=where,
+        )
     if lookup.retention < lookup.grace:
         raise StepError(
             "retention-too-short",

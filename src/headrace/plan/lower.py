@@ -17,15 +17,29 @@ from pyspark.sql import functions as sql
 from pyspark.sql.types import DecimalType, IntegralType
 
 from headrace._spark import bridge
-from headrace._spark.joins import join, join_tables, look_up
+from headrace._spark.joins import (
+    Stored,
+    ask_remote,
+    join,
+    join_tables,
+    look_up,
+    look_up_held,
+)
+from headrace._spark.stored import last_batch, stored_rows
 from headrace.errors import StepError
 from headrace.plan.changes import KeepTable
 from headrace.plan.chosen import KIND, Chosen, chosen_columns, kind_of
 from headrace.plan.grouped import grouped
 from headrace.plan.groups import GroupTable
-from headrace.plan.join_keys import key_types_differ
 from headrace.plan.join_steps import Join
 from headrace.plan.lookup_steps import LookUp
+from headrace.plan.lowered_sides import (
+    alike,
+    joined_rows,
+    remote_terms,
+    require_same_kind,
+)
+from headrace.plan.remote_steps import RemoteRows
 from headrace.plan.steps import (
     Dedupe,
     Read,
@@ -37,13 +51,14 @@ from headrace.plan.steps import (
     Where,
     walk,
 )
-from headrace.plan.table_joins import JoinTables, joined_row
+from headrace.plan.surroundings import Surroundings
+from headrace.plan.table_joins import JoinTables
 from headrace.plan.widths import widened
 from headrace.plan.window_steps import Window
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
-    from pyspark.sql.types import DataType, StructType
+    from pyspark.sql.types import StructType
 
     from headrace.schema.expressions import Expression
     from headrace.schema.types import Record
@@ -59,10 +74,19 @@ class Lowering:
 
     Args:
         open_source: Gives the decoded frame of a source.
+        native: The joins that Spark itself runs.
+        around: Where the query goes on from, and whom it may ask.
     """
 
-    def __init__(self, open_source: Open) -> None:
+    def __init__(
+        self,
+        open_source: Open,
+        native: Collection[Step] = (),
+        around: Surroundings = Surroundings(),  # noqa: B008 - frozen
+    ) -> None:
         self._open_source = open_source
+        self._native = native
+        self._around = around
         self._frames: dict[Step, DataFrame] = {}
         self._numbers: dict[Read, int] = {}
 
@@ -148,11 +172,13 @@ class Lowering:
         """Join two streams; a source that both share is heard once."""
         left = self._clocked(step.input)
         right = self._clocked(step.other, heard=reads(step.input))
-        return join(*_alike(step, left, right), step)
+        return join(*alike(step, left, right), step, native=step in self._native)
 
     def _look_up(self, step: LookUp) -> DataFrame:
         """Answer events by a table; a source that both share is heard once."""
         events = self._clocked(step.input)
+        if isinstance(step.other, RemoteRows):
+            return ask_remote(events, remote_terms(step, step.other, self._around))
         changes = self._clocked(step.other, heard=reads(step.input))
         row = cast("StructType", changes.schema["after"].dataType)
         for one, other in step.sides.on:
@@ -161,8 +187,31 @@ class Lowering:
                 same = sql.col(f"`{one}`").cast(kinds[1])
                 events = events.withColumn(one, same)
             else:
-                _require_same_kind(step.name, (one, other), kinds, step.where)
+                require_same_kind(step.name, (one, other), kinds, step.where)
+        if step.lookup.is_held:
+            return look_up_held(events, changes, self._stored(step.other), step)
         return look_up(events, changes, step)
+
+    def _stored(self, table: Step) -> Stored | None:
+        """Give the rows of a table that the last committed batch had."""
+        keep = next(step for step in walk(table) if isinstance(step, KeepTable))
+        frame = self.frame(keep)
+        path, spark = self._around.checkpoint, frame.sparkSession
+        batch = -1 if path is None else last_batch(spark, path)
+        if path is None or batch < 0:
+            return None
+        row = frame.schema["after"].dataType
+        rows = stored_rows(spark, path, batch, keep.name, row)
+        columns = [
+            sql.col("after")
+            if field.name == "after"
+            else sql.lit(None).cast(field.dataType).alias(field.name)
+            for field in frame.schema
+        ]
+        # What the table's verbs do to changes, they do to rows that were never changed.
+        behind = Lowering(self._open_source)
+        behind._frames[keep] = rows.select(*columns)
+        return Stored(behind.frame(table).where("after is not null"), batch)
 
     def _join_tables(self, step: JoinTables) -> DataFrame:
         """Join two tables, and give the rows of the result as one struct each."""
@@ -171,11 +220,11 @@ class Lowering:
         rows = [cast("StructType", f.schema["after"].dataType) for f in (left, right)]
         for one, other in step.sides.on:
             kinds = rows[0][one].dataType, rows[1][other].dataType
-            _require_same_kind(step.name, (one, other), kinds, step.where)
+            require_same_kind(step.name, (one, other), kinds, step.where)
         told = join_tables(left, right, step)
         return told.select(
-            _joined_rows(step, "before").alias("before"),
-            _joined_rows(step, "after").alias("after"),
+            joined_rows(step, "before").alias("before"),
+            joined_rows(step, "after").alias("after"),
             sql.lit(None).cast("bigint").alias("position"),
             "changed_at",
             *CARRIED,
@@ -221,45 +270,6 @@ class Lowering:
             *CARRIED,
         )
         return changed.unionByName(dead)
-
-
-def _alike(
-    step: Join, left: DataFrame, right: DataFrame
-) -> tuple[DataFrame, DataFrame]:
-    """Give the columns of the key the same type on both sides."""
-    for one, other in step.sides.on:
-        kinds = left.schema[one].dataType, right.schema[other].dataType
-        if all(isinstance(kind, IntegralType) for kind in kinds):
-            left = left.withColumn(one, sql.col(f"`{one}`").cast("bigint"))
-            right = right.withColumn(other, sql.col(f"`{other}`").cast("bigint"))
-        else:
-            _require_same_kind(step.name, (one, other), kinds, step.where)
-    return left, right
-
-
-def _require_same_kind(
-    name: str, on: tuple[str, str], kinds: tuple[DataType, DataType], where: str
-) -> None:
-    one, other = (kind.simpleString() for kind in kinds)
-    if one != other:
-        raise key_types_differ(name, (on[0], one), (on[1], other), where)
-
-
-def _joined_rows(step: JoinTables, when: str) -> Column:
-    """Give the row of two tables before or after a change; null if there is none."""
-    left, right = f"_left_{when}", f"_right_{when}"
-    renamed = {called: name for name, called in step.sides.renamed.items()}
-    found = []
-    for name in joined_row(step).names:
-        of_left = sql.col(f"{left}.`{name}`")
-        of_right = sql.col(f"{right}.`{renamed.get(name, name)}`")
-        if name in step.sides.merged:
-            value = sql.coalesce(of_left, of_right)
-        else:
-            value = of_right if name in renamed else of_left
-        found.append(value.alias(name))
-    is_there = sql.isnotnull(left) | sql.isnotnull(right)
-    return sql.when(is_there, sql.struct(*found))
 
 
 def _is_clocked(step: Step) -> bool:

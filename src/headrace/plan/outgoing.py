@@ -19,8 +19,10 @@ from headrace.plan.lower import (
     reads,
     true_for,
 )
+from headrace.plan.native_joins import native_joins
 from headrace.plan.routes import Route, RowByRow, by_trunk
 from headrace.plan.steps import Output, Read, Select, Union, Where
+from headrace.plan.surroundings import Surroundings
 from headrace.plan.targets import require_key_found
 from headrace.plan.widths import widened
 from headrace.schema.types import Unknown
@@ -36,7 +38,12 @@ Encode = Callable[[Output, "Column", dict[str, Any]], "Column"]
 """Gives the bytes of an output's columns, a struct whose Spark schema comes with it."""
 
 
-def outgoing(outputs: Sequence[Output], open_source: Open, encode: Encode) -> DataFrame:
+def outgoing(
+    outputs: Sequence[Output],
+    open_source: Open,
+    encode: Encode,
+    around: Surroundings = Surroundings(),  # noqa: B008 - frozen
+) -> DataFrame:
     """Give the rows of all outputs, with the dead letters of all sources.
 
     Args:
@@ -44,8 +51,9 @@ def outgoing(outputs: Sequence[Output], open_source: Open, encode: Encode) -> Da
             dead letters' sink has the number after the last.
         open_source: Gives the decoded frame of a source.
         encode: Gives the bytes of an output's columns.
+        around: Where the query goes on from, and whom it may ask.
     """
-    lowering = Lowering(open_source)
+    lowering = Lowering(open_source, native_joins(outputs), around)
     frames: list[DataFrame] = []
     heard: set[Read] = set()
     for step, routes in by_trunk(outputs).items():

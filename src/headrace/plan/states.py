@@ -19,7 +19,7 @@ def state_owners(outputs: Sequence[Output]) -> list[str]:
 
 def _owners(step: Step) -> list[str]:
     before = [name for earlier in step.inputs for name in _owners(earlier)]
-    if isinstance(step, Stateful):
+    if isinstance(step, Stateful) and step.keeps_state:
         return [step.name] * step.operators + before
     # The events and the dead letters of a transform's input are read apart.
     return before * 2 if isinstance(step, Transform) else before

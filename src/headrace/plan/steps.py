@@ -174,6 +174,11 @@ class Stateful(OneInput):
     name: str
 
     @property
+    def keeps_state(self) -> bool:
+        """Whether Spark keeps state for it."""
+        return True
+
+    @property
     def engine(self) -> str:
         """Who does it: an operator of ours, unless Spark means the same."""
         return "operator"

@@ -142,12 +142,12 @@ class Window(Stateful):
             and self.hot_keys is None
             # Spark goes by one event time among the columns of a key.
             and self.event_time not in self.by
-            and not any(_keeps_from_native(step) for step in walk(self.input))
+            and not any(needs_operator_behind(step) for step in walk(self.input))
         )
 
 
-def _keeps_from_native(step: Step) -> bool:
-    """Say whether a step before a window needs our operator behind it.
+def needs_operator_behind(step: Step) -> bool:
+    """Say whether a step before a window or a join needs our operator behind it.
 
     A clock that observes how late events are must not see any of them twice, as it
     would where dead letters are read apart.

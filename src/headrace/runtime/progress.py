@@ -42,7 +42,8 @@ class BatchProgress:
         joins: What each join did in this batch: ``in``, which is ``matched``,
             ``unmatched``, ``late``, ``dead_letters`` and ``waiting`` together, the
             last being by how many more rows wait than before; and its ``results``.
-            With a table ``missing`` stands for ``unmatched``.
+            With a table ``missing`` stands for ``unmatched``, and where Spark's own
+            join runs it ``on_time`` for ``matched``, ``unmatched`` and ``waiting``.
         captured: What came of each captured topic: ``records``, and the
             ``tombstones`` among them, which are skipped.
         propagation: How long the changes of each captured topic took to each output,

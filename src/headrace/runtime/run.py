@@ -17,6 +17,7 @@ from headrace.plan.clock import Clocks
 from headrace.plan.outgoing import outgoing
 from headrace.plan.states import state_owners
 from headrace.plan.steps import Output, Read
+from headrace.plan.surroundings import Surroundings
 from headrace.runtime.coding import Encoder, decoded
 from headrace.runtime.failures import name_failure
 from headrace.runtime.progress import BatchProgress, batches_after
@@ -100,7 +101,9 @@ def start(
         return clocks.driving(decoded(rows, read, registry), read)
 
     encoder = Encoder(spark, registry)
-    rows = clocks.waking(outgoing(outputs, open_source, encoder))
+    around = Surroundings(conditions.checkpoint, conditions.servers)
+    sent = outgoing(outputs, open_source, encoder, around)
+    rows = clocks.waking(sent)
     exactly_once = any(output.delivery == "exactly-once" for output in outputs)
     sinks = sink_terms(outputs, encoder.schemas, conditions.servers)
     terms = Terms(

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.delivery import SinkTerms
+from headrace.plan.remote_steps import remote_tables
 from headrace.sinks import KafkaSink
 
 if TYPE_CHECKING:
@@ -44,5 +45,9 @@ def sink_terms(
 
 
 def artifact_groups(outputs: Sequence[Output]) -> list[str]:
-    """Give the groups of the artifact lock that the sinks of outputs need."""
-    return sorted({group for output in outputs for group in output.sink.artifacts})
+    """Give the groups of the artifact lock that outputs and their joins need."""
+    found = {group for output in outputs for group in output.sink.artifacts}
+    for output in outputs:
+        for table in remote_tables(output):
+            found.update(table.artifacts)
+    return sorted(found)

@@ -23,6 +23,7 @@ from headrace.errors import StepError
 from headrace.plan.clock import Clocks, Hands
 from headrace.plan.outgoing import outgoing
 from headrace.plan.steps import Read, source_topics
+from headrace.plan.surroundings import Surroundings
 from headrace.runtime.coding import decoded
 from headrace.runtime.run import require_outputs
 from headrace.schema.origin import declared_at
@@ -85,6 +86,7 @@ class Rig:
         self._sinks = RigSinks(pipeline, spark, servers)
         self._pipeline = pipeline
         self._spark = spark
+        self._servers = servers
         self._home = Path(tempfile.mkdtemp(prefix="headrace-rig-"))
         self._fed: Counter[tuple[str, int]] = Counter()
         self._query: StreamingQuery | None = None
@@ -182,7 +184,8 @@ class Rig:
         def opened(read: Read) -> DataFrame:
             return clocks.driving(self._open(read), read)
 
-        frame = outgoing(self._sinks.outputs, opened, self._sinks)
+        around = Surroundings(str(self._checkpoint), self._servers)
+        frame = outgoing(self._sinks.outputs, opened, self._sinks, around)
         self._sinks.open(self._checkpoint)
         query = (
             frame.writeStream.foreachBatch(self._write)

@@ -21,6 +21,7 @@ import java.util.List;
  * @param retention how far behind the watermark an event may be and still find its row
  * @param keepsLate whether events beyond that go on, instead of only being counted
  * @param behind by how much it follows the watermark later; -1 where events come at once
+ * @param mostBytes how large a table may be that every task holds
  */
 record LookupTerms(
         String name,
@@ -33,14 +34,16 @@ record LookupTerms(
         long grace,
         long retention,
         boolean keepsLate,
-        long behind)
+        long behind,
+        long mostBytes)
         implements Serializable {
 
-    /** By the row of its time, once that is settled; by the one known; by the last one known. */
+    /** By the row of its time, once settled; by the one known; by the last one, found or held. */
     enum When {
         SETTLED,
         KNOWN,
-        LATEST
+        LATEST,
+        BROADCAST
     }
 
     /** Without columns, so with a correction to come, after some waiting, or set apart. */
@@ -69,7 +72,8 @@ record LookupTerms(
                 told.get("grace_us").asLong(),
                 told.get("retention_us").asLong(),
                 told.get("keep_late").asBoolean(),
-                told.get("behind_us").asLong(-1));
+                told.get("behind_us").asLong(-1),
+                told.path("most_bytes").asLong(0));
     }
 
     /** Whether events without a row are kept for some time, as one may come. */

@@ -5,6 +5,7 @@ import io.headrace.delivery.Refusal;
 import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Function;
 import java.util.function.Supplier;
 
 /** Repeats what a server could not answer, for a while and at growing intervals. */
@@ -21,10 +22,9 @@ public final class ServerCalls {
     private static final long FIRST_PAUSE = Duration.ofMillis(50).toNanos();
     private static final long LONGEST_PAUSE = Duration.ofSeconds(2).toNanos();
 
-    private final String sink;
-    private final String server;
     private final Duration longest;
     private final Breaker breaker;
+    private final Function<Away, Refusal> unreachable;
     private volatile boolean isEnding;
 
     /**
@@ -35,10 +35,20 @@ public final class ServerCalls {
      * @param longest how long to go on after the first failure
      */
     public ServerCalls(String sink, String server, Duration longest) {
-        this.sink = sink;
-        this.server = server;
+        this(server, longest, away -> unreachable(away, sink, server));
+    }
+
+    /**
+     * Makes one for calls of another kind.
+     *
+     * @param server its address, without secrets
+     * @param longest how long to go on after the first failure
+     * @param unreachable says what it means that there was no answer
+     */
+    public ServerCalls(String server, Duration longest, Function<Away, Refusal> unreachable) {
         this.longest = longest;
         this.breaker = Breaker.of(server);
+        this.unreachable = unreachable;
     }
 
     /**
@@ -46,7 +56,7 @@ public final class ServerCalls {
      *
      * @param attempt throws {@link Away} where another attempt may do; the server may have heard
      *     it then, so it must end the same however often it is made
-     * @throws Refusal {@code sink-unreachable}, passing, when the time is over
+     * @throws Refusal that it is unreachable, passing, when the time is over
      */
     public <T> T until(Supplier<T> attempt) {
         Long since = null;
@@ -58,7 +68,7 @@ public final class ServerCalls {
                 long now = System.nanoTime();
                 since = since == null ? now : since;
                 if (now - since > longest.toNanos() || isToEndWithin(pause)) {
-                    throw unreachable(away);
+                    throw unreachable.apply(away);
                 }
                 pause = Math.min(2 * pause, LONGEST_PAUSE);
             }
@@ -76,7 +86,7 @@ public final class ServerCalls {
         return isEnding || Thread.currentThread().isInterrupted();
     }
 
-    private Refusal unreachable(Away away) {
+    private static Refusal unreachable(Away away, String sink, String server) {
         return Refusal.passing(
                 away,
                 "sink-unreachable",

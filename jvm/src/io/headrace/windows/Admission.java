@@ -1,6 +1,8 @@
 package io.headrace.windows;
 
-import io.headrace.windows.Tallies.Tally;
+import io.headrace.batches.RunningBatch;
+import io.headrace.batches.Tallies;
+import io.headrace.batches.Tallies.Tally;
 import java.io.Serializable;
 
 /**
@@ -48,14 +50,14 @@ public final class Admission implements Serializable {
             tally = tallies.begin(partition);
         }
         if (isDead) {
-            tally.dead++;
+            tally.dead();
             return false;
         }
         if (time == NO_TIME || lastEnd(time) <= watermark) {
-            tally.late++;
+            tally.late();
             return false;
         }
-        tally.onTime++;
+        tally.onTime();
         return true;
     }
 

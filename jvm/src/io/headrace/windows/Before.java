@@ -1,5 +1,6 @@
 package io.headrace.windows;
 
+import io.headrace.batches.RunningBatch;
 import io.headrace.formats.Call;
 import java.io.Serializable;
 import org.apache.spark.sql.Column;

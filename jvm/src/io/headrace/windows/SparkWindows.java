@@ -12,14 +12,15 @@ import static org.apache.spark.sql.functions.unix_micros;
 import static org.apache.spark.sql.functions.when;
 import static org.apache.spark.sql.functions.window;
 
+import io.headrace.batches.DeadLetters;
+import io.headrace.batches.RunningBatch;
+import io.headrace.batches.Tallies;
 import io.headrace.formats.Call;
-import io.headrace.operators.Arrivals;
 import io.headrace.operators.Parcel;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
-import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark;
 import org.apache.spark.sql.types.DataType;
@@ -37,8 +38,6 @@ import org.apache.spark.sql.types.StructField;
 public final class SparkWindows {
     private static final String WINDOW = "_window";
     private static final String KIND = "_kind";
-    private static final String ROW = "_row";
-    private static final List<String> CARRIED = List.of("_origin", Arrivals.DEAD, "_read");
     private static final String[] COUNTS = {"_in", "_on_time", "_late"};
 
     private final Dataset<Row> rows;
@@ -111,7 +110,7 @@ public final class SparkWindows {
         Column time = col(Parcel.quoted(terms.time()));
         Column micros = coalesce(unix_micros(time), lit(Admission.NO_TIME));
         Dataset<Row> placed =
-                rows.where(asked("admits", isDead(), micros, spark_partition_id()))
+                rows.where(asked("admits", DeadLetters.isDead(), micros, spark_partition_id()))
                         .withColumn(terms.time(), time.as(terms.time(), marked()))
                         .withColumn(
                                 WINDOW,
@@ -155,23 +154,11 @@ public final class SparkWindows {
 
     /** Gives the dead letters, and what the first reading has counted. */
     private Dataset<Row> deadLetters(DataType pane) {
-        List<String> carried = new ArrayList<>(CARRIED);
-        carried.retainAll(List.of(rows.columns()));
-        SecondReading reading = new SecondReading(tallies);
-        Column again =
-                Call.of(reading, "isDead", DataTypes.BooleanType, isDead(), spark_partition_id());
-        Dataset<Row> dead =
-                rows.select(carried.stream().map(name -> col(name)).toArray(Column[]::new))
-                        .where(again);
-        Parcel parcel = new Parcel(dead.schema());
-        return dead.select(parcel.packed(dead))
-                .as(Encoders.BINARY())
-                .mapPartitions(reading, Encoders.row(SecondReading.schema()))
-                .withColumn(ROW, Call.of(parcel, "unpackIfAny", parcel.schema(), col(ROW)))
+        return DeadLetters.of(rows, tallies)
                 .select(
                         col(KIND),
                         lit(null).cast(pane).as("_pane"),
-                        when(col(ROW).isNotNull(), event(carried)).as("_event"),
+                        when(col(DeadLetters.ROW).isNotNull(), event()).as("_event"),
                         nothing().as("late_by_ms"),
                         col(COUNTS[0]),
                         col(COUNTS[1]),
@@ -179,20 +166,17 @@ public final class SparkWindows {
     }
 
     /** The columns of a dead letter: of those that an event has it has none. */
-    private Column event(List<String> carried) {
+    private Column event() {
+        List<String> carried = DeadLetters.carried(rows);
         List<Column> fields = new ArrayList<>();
         for (StructField field : rows.schema().fields()) {
             Column value =
                     carried.contains(field.name())
-                            ? col(ROW).getField(field.name())
+                            ? col(DeadLetters.ROW).getField(field.name())
                             : lit(null).cast(field.dataType());
             fields.add(value.as(field.name()));
         }
         return struct(fields.toArray(Column[]::new));
-    }
-
-    private static Column isDead() {
-        return col(Arrivals.DEAD).isNotNull();
     }
 
     private static Column nothing() {

@@ -172,21 +172,7 @@ final class RedisLink implements AutoCloseable {
             throw broken();
         }
         if (connection == null) {
-            DefaultJedisClientConfig.Builder config =
-                    DefaultJedisClientConfig.builder()
-                            .protocol(RedisProtocol.RESP2)
-                            .clientSetInfoConfig(ClientSetInfoConfig.DISABLED)
-                            .clientName("headrace")
-                            .connectionTimeoutMillis(CONNECT_MS)
-                            .socketTimeoutMillis(ANSWER_MS)
-                            .user(address.user())
-                            .password(address.password())
-                            .database(address.path().isEmpty() ? 0 : database());
-            if (address.scheme().equals("rediss")) {
-                config.sslOptions(SslOptions.defaults());
-            }
-            HostAndPort place = new HostAndPort(address.host(), address.port(PORT));
-            connection = new Connection(place, config.build());
+            connection = connect(address, CONNECT_MS, ANSWER_MS);
             for (Script script : Script.values()) {
                 connection.sendCommand(
                         Protocol.Command.SCRIPT, Protocol.Keyword.LOAD.getRaw(), script.text());
@@ -194,6 +180,25 @@ final class RedisLink implements AutoCloseable {
             }
         }
         return connection;
+    }
+
+    /** Makes a connection. */
+    static Connection connect(ServerAddress address, int connectMs, int answerMs) {
+        DefaultJedisClientConfig.Builder config =
+                DefaultJedisClientConfig.builder()
+                        .protocol(RedisProtocol.RESP2)
+                        .clientSetInfoConfig(ClientSetInfoConfig.DISABLED)
+                        .clientName("headrace")
+                        .connectionTimeoutMillis(connectMs)
+                        .socketTimeoutMillis(answerMs)
+                        .user(address.user())
+                        .password(address.password())
+                        .database(address.path().isEmpty() ? 0 : Integer.parseInt(address.path()));
+        if (address.scheme().equals("rediss")) {
+            config.sslOptions(SslOptions.defaults());
+        }
+        HostAndPort place = new HostAndPort(address.host(), address.port(PORT));
+        return new Connection(place, config.build());
     }
 
     private Refusal broken() {
@@ -207,13 +212,14 @@ final class RedisLink implements AutoCloseable {
                         + "ends the same whatever part of it was written.");
     }
 
-    private int database() {
-        return Integer.parseInt(address.path());
+    /** Whether the server may do later what it refuses now. */
+    static boolean isForLater(JedisDataException said) {
+        return LATER.matcher(String.valueOf(said.getMessage())).find();
     }
 
     private RuntimeException judged(JedisDataException said) {
         String text = String.valueOf(said.getMessage());
-        if (LATER.matcher(text).find()) {
+        if (isForLater(said)) {
             return new Away("Redis says: " + text, said);
         }
         return Refusal.of(
@@ -233,7 +239,7 @@ final class RedisLink implements AutoCloseable {
                         + "* and headrace:*, with scripts.");
     }
 
-    private static String said(Throwable problem) {
+    static String said(Throwable problem) {
         Throwable root = problem;
         while (root.getCause() != null) {
             root = root.getCause();

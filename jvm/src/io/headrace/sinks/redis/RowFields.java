@@ -2,10 +2,12 @@ package io.headrace.sinks.redis;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonFactoryBuilder;
+import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -47,6 +49,11 @@ final class RowFields {
             throw new UncheckedIOException(problem);
         }
         return parts.size() - before;
+    }
+
+    /** Writes a row; fields are put in by the caller. */
+    static JsonGenerator writer(OutputStream row) throws IOException {
+        return JSON.createGenerator(row);
     }
 
     /** The value of one field, as text; null if it has none. */

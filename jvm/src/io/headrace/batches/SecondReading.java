@@ -1,4 +1,4 @@
-package io.headrace.windows;
+package io.headrace.batches;
 
 import java.io.IOException;
 import java.io.ObjectInputStream;
@@ -23,6 +23,9 @@ import org.apache.spark.sql.types.StructType;
  * it, and is one object in each task. Public, as the code that Spark generates calls it.
  */
 public final class SecondReading implements MapPartitionsFunction<byte[], Row> {
+    static final int DEAD = 2;
+    static final int TALLY = 3;
+
     private static final long serialVersionUID = 1L;
 
     private transient Tallies tallies;
@@ -81,14 +84,14 @@ public final class SecondReading implements MapPartitionsFunction<byte[], Row> {
                     isTold = true;
                     return tally();
                 }
-                return RowFactory.create(PaneRows.DEAD, null, null, null, rows.next());
+                return RowFactory.create(DEAD, null, null, null, rows.next());
             }
         };
     }
 
     private Row tally() {
         long all = onTime + late + dead.values().stream().mapToLong(Long::longValue).sum();
-        return RowFactory.create(PaneRows.TALLY, all, onTime, late, null);
+        return RowFactory.create(TALLY, all, onTime, late, null);
     }
 
     /**
@@ -110,8 +113,8 @@ public final class SecondReading implements MapPartitionsFunction<byte[], Row> {
         out.defaultWriteObject();
         synchronized (tallies) {
             out.writeUTF(tallies.batch());
-            out.writeLong(tallies.sum(tally -> tally.onTime));
-            out.writeLong(tallies.sum(tally -> tally.late));
+            out.writeLong(tallies.onTime());
+            out.writeLong(tallies.late());
             out.writeObject(tallies.dead());
         }
     }

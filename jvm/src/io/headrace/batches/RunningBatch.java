@@ -1,4 +1,4 @@
-package io.headrace.windows;
+package io.headrace.batches;
 
 import java.io.IOException;
 import java.io.ObjectInputStream;
@@ -25,7 +25,7 @@ import scala.jdk.javaapi.CollectionConverters;
  */
 public final class RunningBatch implements Serializable {
     /** The batch where no stream runs, but a finished data set. */
-    static final String NONE = "";
+    public static final String NONE = "";
 
     private static final long serialVersionUID = 1L;
     private static final String QUERY = "sql.streaming.queryId";
@@ -48,14 +48,21 @@ public final class RunningBatch implements Serializable {
     }
 
     /** Names the query and the batch that a task is of. */
-    static String ofTask() {
+    public static String ofTask() {
         TaskContext task = TaskContext.get();
         String number = task == null ? null : task.getLocalProperty(BATCH);
         return number == null ? NONE : task.getLocalProperty(QUERY) + "/" + number;
     }
 
+    /** Names the query and the batch that runs now; to be asked on the driver. */
+    public String now() {
+        StreamExecution running = query();
+        IncrementalExecution batch = running == null ? null : running.lastExecution();
+        return batch == null ? NONE : running.id() + "/" + batch.currentBatchId();
+    }
+
     /** The watermark of the batch in milliseconds; to be asked in a task. */
-    long watermark() {
+    public long watermark() {
         requireOwnBatch();
         return watermark;
     }
@@ -66,7 +73,8 @@ public final class RunningBatch implements Serializable {
         return watermarkBefore;
     }
 
-    private void requireOwnBatch() {
+    /** Fails in a task of another batch than the one that its functions were written for. */
+    public void requireOwnBatch() {
         String wanted = ofTask();
         if (!wanted.equals(name)) {
             throw new IllegalStateException(
@@ -78,7 +86,7 @@ public final class RunningBatch implements Serializable {
         out.defaultWriteObject();
         StreamExecution running = query();
         IncrementalExecution batch = running == null ? null : running.lastExecution();
-        out.writeUTF(batch == null ? NONE : running.id() + "/" + batch.currentBatchId());
+        out.writeUTF(now());
         out.writeLong(batch == null ? 0 : batch.offsetSeqMetadata().batchWatermarkMs());
         out.writeLong(batch == null ? 0 : before(batch));
     }

@@ -1,10 +1,9 @@
-package io.headrace.windows;
+package io.headrace.batches;
 
 import java.io.Serializable;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.ToLongFunction;
 import org.apache.spark.util.AccumulatorV2;
 
 /**
@@ -13,7 +12,7 @@ import org.apache.spark.util.AccumulatorV2;
  * <p>They are kept by partition, so that one that is read twice counts once. The driver has heard
  * every task of a stage before it begins the stage behind it.
  */
-final class Tallies extends AccumulatorV2<Long, Tallies> {
+public final class Tallies extends AccumulatorV2<Long, Tallies> {
     private static final long serialVersionUID = 1L;
 
     // Spark reads an accumulator for its heartbeat while the task goes on.
@@ -21,16 +20,28 @@ final class Tallies extends AccumulatorV2<Long, Tallies> {
     private volatile String batch = RunningBatch.NONE;
 
     /** The counts of one partition. */
-    static final class Tally implements Serializable {
+    public static final class Tally implements Serializable {
         private static final long serialVersionUID = 1L;
 
-        long onTime;
-        long late;
-        long dead;
+        private long onTime;
+        private long late;
+        private long dead;
+
+        public void onTime() {
+            onTime++;
+        }
+
+        public void late() {
+            late++;
+        }
+
+        public void dead() {
+            dead++;
+        }
     }
 
     /** Begins to count a partition, in the task that reads it. */
-    Tally begin(int partition) {
+    public Tally begin(int partition) {
         batch = RunningBatch.ofTask();
         Tally begun = new Tally();
         partitions.put(partition, begun);
@@ -54,8 +65,12 @@ final class Tallies extends AccumulatorV2<Long, Tallies> {
         return found;
     }
 
-    synchronized long sum(ToLongFunction<Tally> count) {
-        return partitions.values().stream().mapToLong(count).sum();
+    synchronized long onTime() {
+        return partitions.values().stream().mapToLong(tally -> tally.onTime).sum();
+    }
+
+    synchronized long late() {
+        return partitions.values().stream().mapToLong(tally -> tally.late).sum();
     }
 
     @Override
