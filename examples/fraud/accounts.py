@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from truth import Alert, Case, Judgement, judge
+from truth import Alert, Verdict
 
 from headrace import ViewError
 from headrace.views.querying import query
@@ -71,33 +71,20 @@ class Account:
         ]
 
 
-@dataclass(frozen=True)
-class Judged:
-    """How well the alerts have found the planted fraud."""
+def is_good(verdict: Verdict) -> bool:
+    """Tell whether each kind of fraud is found, and seldom anything else."""
+    each = [verdict.everything, *verdict.by_kind.values()]
+    return all(min(one.precision, one.recall) >= GOOD for one in each)
 
-    everything: Judgement
-    by_kind: dict[str, Judgement]
 
-    @classmethod
-    def of(cls, cases: Sequence[Case], alerts: Sequence[Alert]) -> Judged:
-        """Judge alerts."""
-        verdict = judge(cases, alerts)
-        return cls(verdict.everything, verdict.by_kind)
-
-    @property
-    def is_good(self) -> bool:
-        """Tell whether each kind is found, and seldom anything else."""
-        each = [self.everything, *self.by_kind.values()]
-        return all(min(one.precision, one.recall) >= GOOD for one in each)
-
-    def lines(self) -> list[str]:
-        """Tell it to people."""
-        rows = {"all": self.everything, **self.by_kind}
-        told = [
-            f"{kind:<9} found {one.found}/{one.cases}, precision {one.precision:.3f}, "
-            f"recall {one.recall:.3f}"
-            for kind, one in rows.items()
-        ]
-        money = self.everything
-        lost, saved = money.lost_cents / 100, money.saved_cents / 100
-        return [*told, f"the thieves got € {lost:,.0f}; saved: € {saved:,.0f}"]
+def verdict_lines(verdict: Verdict) -> list[str]:
+    """Tell people how well the alerts have found the planted fraud."""
+    rows = {"all": verdict.everything, **verdict.by_kind}
+    told = [
+        f"{kind:<9} found {one.found}/{one.cases}, precision {one.precision:.3f}, "
+        f"recall {one.recall:.3f}"
+        for kind, one in rows.items()
+    ]
+    money = verdict.everything
+    lost, saved = money.lost_cents / 100, money.saved_cents / 100
+    return [*told, f"the thieves got € {lost:,.0f}; saved: € {saved:,.0f}"]

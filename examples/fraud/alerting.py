@@ -35,7 +35,6 @@ class Alerts:
         self.alerts: list[Alert] = []
         self.delays: list[float] = []
         self.latest: deque[dict[str, Any]] = deque(maxlen=8)
-        self.times: Counter[str] = Counter()
         self.late: Counter[str] = Counter()
 
     def start(self) -> None:
@@ -48,11 +47,6 @@ class Alerts:
         self._enough.set()
         self._thread.join()
         self._consumer.close()
-
-    @property
-    def doubled(self) -> list[str]:
-        """Give the transactions that were alerted more than once."""
-        return [identity for identity, count in self.times.items() if count > 1]
 
     def _run(self) -> None:
         while not self._enough.is_set():
@@ -67,7 +61,6 @@ class Alerts:
             return
         now = datetime.now(UTC)
         made_at = datetime.fromisoformat(told["made_at"])
-        self.times[identity] += 1
         self.alerts.append(Alert(identity, now, told["reason"]))
         self.delays.append((now - made_at).total_seconds())
         self.latest.append(told)

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from accounts import Account, Judged, scored_in
+from accounts import Account, is_good, scored_in, verdict_lines
 from alerting import Alerts
 from bank import SERVERS, Bank
 from driving import Driver
@@ -110,21 +110,19 @@ class Run:
         while not self._driver.first_batch.wait(0.5):
             self._require_driver()
             if time.monotonic() > give_up_at:
-                raise ServiceError(
-                    "pipeline-not-running",
-                    "the pipeline has finished no batch",
-                    detail=self._driver.told(),
-                    hint=f"the whole of what it said is in {self._driver.log}.",
-                )
+                raise self._not_running("the pipeline has finished no batch")
 
     def _require_driver(self) -> None:
         if self._driver.failed:
-            raise ServiceError(
-                "pipeline-not-running",
-                "the pipeline has ended",
-                detail=self._driver.told(),
-                hint=f"the whole of what it said is in {self._driver.log}.",
-            )
+            raise self._not_running("the pipeline has ended")
+
+    def _not_running(self, fact: str) -> ServiceError:
+        return ServiceError(
+            "pipeline-not-running",
+            fact,
+            detail=self._driver.told(),
+            hint=f"the whole of what it said is in {self._driver.log}.",
+        )
 
     def _draw(self, screen: Screen, traffic: Traffic, sender: Sender) -> None:
         sending = threading.Thread(target=sender.run, name="sender")
@@ -185,13 +183,13 @@ class Run:
             refused=sender.refused,
             dead_letters=self._driver.latest.get("dead_letters", 0),
         )
-        judged = Judged.of(cases, self._alerts.alerts)
+        verdict = judge(cases, self._alerts.alerts)
         delays = sorted(self._alerts.delays) or [0.0]
-        for line in (*account.lines(), *judged.lines()):
+        for line in (*account.lines(), *verdict_lines(verdict)):
             print(line)
         half, most = delays[len(delays) // 2], delays[int(len(delays) * 0.99)]
         print(f"from transaction to alert: P50 {half:.1f} s, P99 {most:.1f} s")
-        return account.is_whole and judged.is_good
+        return account.is_whole and is_good(verdict)
 
     def _addresses(self) -> dict[str, str]:
         return {name: self._stack.address(name) for name in ("kafka", "opensearch")}

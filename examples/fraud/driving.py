@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import threading
 from collections.abc import Mapping
@@ -41,17 +40,11 @@ class Driver:
         self.first_batch = threading.Event()
         self.latest: dict[str, Any] = {}
         self.starts = 0
-        self.duplicates = 0
         self.failed = False
 
     def start(self) -> None:
         """Start it, and go on at once."""
         self._thread.start()
-
-    def kill(self) -> None:
-        """Kill it and its JVM without a warning."""
-        if self._process is not None:
-            os.killpg(self._process.pid, signal.SIGKILL)
 
     def stop(self) -> None:
         """Let it finish its batch, and start it no more."""
@@ -87,11 +80,9 @@ class Driver:
         assert process.stdout  # noqa: S101 - a pipe was asked for
         for line in process.stdout:
             try:
-                progress = json.loads(line)
+                self.latest = json.loads(line)
             except ValueError:
                 # The line of one that was killed.
                 continue
-            self.latest = progress
-            self.duplicates += progress["duplicates"].get("once", 0)
             self.first_batch.set()
         process.stdout.close()

@@ -9,12 +9,12 @@ from zlib import crc32
 
 import pipeline
 import pytest
-from accounts import Judged
+from accounts import is_good
 from features import features
 from pipeline import MODEL, fraud
 from pyspark.sql import SparkSession
 from traffic import Traffic
-from truth import Alert
+from truth import Alert, judge
 
 from headrace.testing import Rig, captured
 
@@ -100,7 +100,7 @@ def test_the_planted_fraud_is_found(
     alerts = [Alert(i, made_at[i], reason) for i, reason in results["alerts"]]
 
     assert len(alerts) == len({alert.transaction_id for alert in alerts})
-    assert Judged.of(traffic.cases, alerts).is_good
+    assert is_good(judge(traffic.cases, alerts))
 
 
 def test_the_pipeline_is_read_in_one_look() -> None:

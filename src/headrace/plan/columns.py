@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from headrace.errors import StepError
 from headrace.plan.steps import Step
-from headrace.schema.types import Unknown
+from headrace.schema.expressions import unknown_column
+from headrace.schema.keys import derived_key, why_no_key
+from headrace.schema.types import Record, Unknown
 
 
 def require_column_names(names: Sequence[str], where: str) -> None:
@@ -51,6 +53,37 @@ def require_column_names(names: Sequence[str], where: str) -> None:
                 where=where,
             )
         seen[name.lower()] = name
+
+
+def require_keys(
+    step: str, name: str, by: Sequence[str], columns: Record, where: str
+) -> None:
+    """Refuse columns that a step cannot put events or rows together by.
+
+    Args:
+        step: What the step is called in a sentence: ``window`` or ``group``.
+        name: The step's name.
+        by: The columns.
+        columns: Those that there are.
+        where: The place of the declaration.
+
+    Raises:
+        StepError: [column-unknown] there is none of that name;
+            [key-type-unsupported] equal values of its type may differ in bytes.
+    """
+    for column in by:
+        if column not in columns:
+            raise unknown_column(column, columns, f'{step} "{name}"', where)
+        kind = columns[column].type
+        reason = why_no_key(kind)
+        if reason is not None:
+            raise StepError(
+                "key-type-unsupported",
+                f'column "{column}" of type {kind.sql} cannot be the key of a {step}',
+                detail=reason,
+                hint=f"add a key of another type: {derived_key(column, kind)}.",
+                where=where,
+            )
 
 
 def require_same_columns(one: Step, other: Step, where: str) -> None:

@@ -9,12 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from headrace.errors import StepError
-from headrace.plan.columns import require_column_names
+from headrace.plan.columns import require_column_names, require_keys
 from headrace.plan.group_totals import Grouped, Total, read_grouped
 from headrace.plan.lookups import Kept
 from headrace.plan.steps import Stateful
-from headrace.schema.expressions import Expression, unknown_column
-from headrace.schema.keys import derived_key, why_no_key
+from headrace.schema.expressions import Expression
 from headrace.schema.names import require_name
 from headrace.schema.types import Field, Record
 
@@ -125,16 +124,4 @@ def _require_keys(name: str, by: Sequence[str], row: Record, where: str) -> None
             'derive(all="\'all\'") and by="all".',
             where=where,
         )
-    for column in by:
-        if column not in row:
-            raise unknown_column(column, row, f'group "{name}"', where)
-        kind = row[column].type
-        reason = why_no_key(kind)
-        if reason is not None:
-            raise StepError(
-                "key-type-unsupported",
-                f'column "{column}" of type {kind.sql} cannot be the key of a group',
-                detail=reason,
-                hint=f"add a key of another type: {derived_key(column, kind)}.",
-                where=where,
-            )
+    require_keys("group", name, by, row, where)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from headrace.errors import DeliveryError, StepError
-from headrace.plan.columns import require_column_names
+from headrace.plan.columns import require_column_names, require_keys
 from headrace.plan.join_keys import require_not_late
 from headrace.plan.join_steps import Joined, LateRows, behind
 from headrace.plan.joins import late_rows
@@ -22,8 +22,7 @@ from headrace.plan.window_steps import (
     replacing,
     windows,
 )
-from headrace.schema.expressions import read_expression, unknown_column
-from headrace.schema.keys import derived_key, why_no_key
+from headrace.schema.expressions import read_expression
 from headrace.schema.names import require_name
 from headrace.schema.types import Field, Moment, Record, Text, Truth, Unknown, Whole
 from headrace.windows.aggregates import Aggregate, read_aggregates, read_having
@@ -67,7 +66,7 @@ def window_step(before: Step, asked: Asked, where: str) -> Panes:
     require_firing(asked.name, asked.kind, asked.firing, asked.hot_keys, where)
     _require_gathered(asked, before, where)
     by = (asked.by,) if isinstance(asked.by, str) else tuple(asked.by or ())
-    _require_keys(asked.name, by, before.columns, where)
+    require_keys("window", asked.name, by, before.columns, where)
     aggregates = read_aggregates(asked.aggregates, before.columns, before.time, where)
     columns = _columns(asked.kind, by, aggregates, before)
     require_column_names([field.name for field in columns], where)
@@ -210,22 +209,6 @@ def _require_gathered(asked: Asked, before: Step, where: str) -> None:
             hint='leave out hot_keys="spread".',
             where=where,
         )
-
-
-def _require_keys(name: str, by: Sequence[str], columns: Record, where: str) -> None:
-    for column in by:
-        if column not in columns:
-            raise unknown_column(column, columns, f'window "{name}"', where)
-        kind = columns[column].type
-        reason = why_no_key(kind)
-        if reason is not None:
-            raise StepError(
-                "key-type-unsupported",
-                f'column "{column}" of type {kind.sql} cannot be the key of a window',
-                detail=reason,
-                hint=f"add a key of another type: {derived_key(column, kind)}.",
-                where=where,
-            )
 
 
 def _has_end(kind: Kind, before: Step) -> bool:
