@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -41,3 +41,17 @@ def fill(bootstrap: str, topic: str, records: Iterable[dict[str, Any]]) -> None:
             except BufferError:
                 producer.poll(0.1)
     producer.flush()
+
+
+def in_turns(
+    ways: Mapping[str, Callable[[], float]], events: int, rounds: int
+) -> dict[str, float]:
+    """Run all ways in turns; give the best seconds of each."""
+    best = dict.fromkeys(ways, float("inf"))
+    for number in range(rounds):
+        for name, run in ways.items():
+            took = run()
+            best[name] = min(best[name], took)
+            told = f"{events / took:,.0f} events/s"
+            print(f"round {number + 1}: {name}: {told}", flush=True)
+    return best

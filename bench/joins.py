@@ -21,7 +21,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from ground import fill, running
+from ground import fill, in_turns, running
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
@@ -217,13 +217,7 @@ def measure(stack: Stack, count: int, size: int, rounds: int) -> None:
         "headrace, native": bench.native,
         "headrace, operator": bench.operator,
     }
-    best = dict.fromkeys(ways, float("inf"))
-    for number in range(rounds):
-        for name, run in ways.items():
-            took = run()
-            best[name] = min(best[name], took)
-            told = f"{2 * count / took:,.0f} events/s"
-            print(f"round {number + 1}: {name}: {told}", flush=True)
+    best = in_turns(ways, 2 * count, rounds)
     for name in list(ways)[1:]:
         ratio = best["Spark by hand"] / best[name]
         print(f"{name}: {ratio:.2f} of Spark by hand", flush=True)

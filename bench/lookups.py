@@ -20,7 +20,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from ground import fill, running
+from ground import fill, in_turns, running
 from pyspark.sql import SparkSession
 
 from headrace import (
@@ -167,13 +167,7 @@ def measure(stack: Stack, count: int, size: int, rounds: int) -> None:
         "PostgreSQL, answers kept": bench.asked,
         "PostgreSQL, none kept": bench.asked_always,
     }
-    best = dict.fromkeys(ways, float("inf"))
-    for number in range(rounds):
-        for name, run in ways.items():
-            took = run()
-            best[name] = min(best[name], took)
-            told = f"{count / took:,.0f} events/s"
-            print(f"round {number + 1}: {name}: {told}", flush=True)
+    best = in_turns(ways, count, rounds)
     for name in list(ways)[1:]:
         ratio = best["no join"] / best[name]
         print(f"{name}: {ratio:.2f} of a pipeline without a join", flush=True)

@@ -22,7 +22,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ground import fill, running
+from ground import fill, in_turns, running
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as sql
 from pyspark.sql.streaming.stateful_processor import (
@@ -257,14 +257,7 @@ def measure(stack: Stack, events: int, keys: int, rounds: int) -> None:
         ways["Spark's Python operator"] = bench.python_operator
     else:
         print("without Spark's Python operator, which asks for pandas and pyarrow")
-    best = dict.fromkeys(ways, float("inf"))
-    for number in range(rounds):
-        for name, run in ways.items():
-            took = run()
-            best[name] = min(best[name], took)
-            print(
-                f"round {number + 1}: {name}: {events / took:,.0f} events/s", flush=True
-            )
+    best = in_turns(ways, events, rounds)
     for name, took in best.items():
         print(f"{name}: {best['Spark by hand'] / took:.2f} of Spark by hand")
     end(spark)
