@@ -48,6 +48,9 @@ _SETTINGS = {
     # A reused exchange is a leaf to Spark's watermark propagation: each operator
     # above it would see a watermark of 0 for ever.
     "spark.sql.exchange.reuse": "false",
+    # A plan of a few operators is more than a hundred generated classes, and Spark keeps
+    # a hundred: each batch would compile all of them again.
+    "spark.sql.codegen.cache.maxEntries": "1000",
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -80,6 +83,10 @@ _LOCAL = {
     "spark.driver.host": "127.0.0.1",
     # Everything runs in the driver here; Spark's 1g is meant for one that only plans.
     "spark.driver.memory": "2g",
+    # Hadoop's own start processes for what Java can do by itself. An executor of a
+    # cluster opens its disk before it has our jar, so this is for one process alone.
+    "spark.hadoop.fs.file.impl": "io.headrace.files.DiskFiles",
+    "spark.hadoop.fs.AbstractFileSystem.file.impl": "io.headrace.files.DiskContext",
 }
 
 _CLUSTER = {

@@ -92,12 +92,11 @@ class _FanOut:
                 value = sql.when(~sql.col(f"{struct}.{DELETED}"), value)
             record = _record(route.number, _key(output, struct), value)
             records.append(sql.when(keep, record))
-        if len(routes) == 1:
-            # A row is a dead letter or a record or nothing: no list to take apart.
-            sent = frame.select(sql.coalesce(*records).alias("_record"))
-        else:
-            every = frame.select(sql.array(*records).alias("_records"))
-            sent = every.select(sql.explode("_records").alias("_record"))
+        # A condition on a column is pushed below the columns it is computed from, and
+        # repeats all the steps of all outputs on its way. What comes out of a list stays
+        # above it; and Spark asks of no outer list, below it, whether it is empty.
+        every = frame.select(sql.array(*records).alias("_records"))
+        sent = every.select(sql.explode_outer("_records").alias("_record"))
         return sent.where("_record is not null").select("_record.*")
 
     def _along(self, frame: DataFrame, route: Route) -> tuple[DataFrame, str, Column]:
