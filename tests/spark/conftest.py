@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     started = session(
-        "headrace-tests", groups=[g for g in spark_groups() if g != "spark-kafka"]
+        "headrace-tests",
+        # Hundreds of small queries, each with classes of its own: the JVM's second
+        # compiler would work for code that has been left behind.
+        config={"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"},
+        groups=[g for g in spark_groups() if g != "spark-kafka"],
     )
     yield started
     end(started)

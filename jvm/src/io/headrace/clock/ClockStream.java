@@ -4,6 +4,7 @@ import io.headrace.clock.ClockState.Partition;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import org.apache.spark.SparkContext;
@@ -103,7 +104,8 @@ final class ClockStream
         }
         ClockState next = strategy.decide(state, outlook, now);
         boolean isAsleep = !settings.isLagging() && strategy.isAsleep(state, outlook, now);
-        clock.companions().say(settings.name(), next.watermark(), isAsleep);
+        OptionalLong all = clock.companions().say(settings.name(), next.watermark(), isAsleep);
+        all.ifPresent(reached -> Force.put(query(), clock.companions().count(), reached));
         if (isAsleep) {
             long followed = clock.companions().followed();
             next = next.at(Math.max(next.watermark(), followed), next.delay());
@@ -148,13 +150,17 @@ final class ClockStream
 
     /** Asks the query what it has last told of itself. */
     private Outlook outlook(Offset start) {
-        String id = context().getLocalProperty(QUERY);
-        StreamingQuery query = id == null ? null : clock.session().streams().get(id);
+        StreamingQuery query = query();
         StreamingQueryProgress told = query == null ? null : query.lastProgress();
         // Asked twice without a batch between: no source had anything to read.
         boolean isQuiet = lastAnswer != null && lastAnswer.equals(start) && told == lastTold;
         lastTold = told;
         return isQuiet ? Outlook.CAUGHT_UP : Outlook.of(told, settings.topic());
+    }
+
+    private StreamingQuery query() {
+        String id = context().getLocalProperty(QUERY);
+        return id == null ? null : clock.session().streams().get(id);
     }
 
     private long now() {

@@ -1,8 +1,10 @@
 package io.headrace.clock;
 
 import java.lang.ref.WeakReference;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
@@ -15,6 +17,7 @@ final class Companions {
     private static final Map<String, WeakReference<Companions>> GROUPS = new ConcurrentHashMap<>();
 
     private final Map<String, Said> said = new ConcurrentHashMap<>();
+    private final Set<String> heard = new HashSet<>();
 
     private Companions() {}
 
@@ -37,9 +40,28 @@ final class Companions {
         said.put(name, new Said(0, false));
     }
 
-    /** Tells the others. */
-    void say(String name, long watermark, boolean isAsleep) {
+    /**
+     * Tells the others.
+     *
+     * @return where all of them have come to, once each has spoken of the same batch
+     */
+    synchronized OptionalLong say(String name, long watermark, boolean isAsleep) {
         said.put(name, new Said(watermark, isAsleep));
+        if (!heard.add(name)) {
+            // Not all were asked the last time: this one begins another round.
+            heard.clear();
+            heard.add(name);
+        }
+        if (heard.size() < said.size()) {
+            return OptionalLong.empty();
+        }
+        heard.clear();
+        return OptionalLong.of(followed());
+    }
+
+    /** How many clocks there are. */
+    int count() {
+        return said.size();
     }
 
     /** Where a sleeping clock goes: with the least that is awake; with the greatest if none is. */
