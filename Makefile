@@ -2,6 +2,7 @@
 SHELL := bash
 PYTHON ?= python3
 SECONDS ?=
+DEMO ?= fraud
 BIN := .venv/bin
 OPERATORS := src/headrace/_spark/operators.jar
 CONNECT := src/headrace/artifacts/connect.jar
@@ -11,8 +12,8 @@ PARTS := tests/faults tests/spark tests/system tests/unit tests/house
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
 
-demo: ready ## run the log live; SECONDS=20 ends it by itself
-	$(BIN)/python examples/the_log $(if $(SECONDS),--seconds $(SECONDS))
+demo: ready ## find card fraud as it happens; SECONDS=60 ends it by itself
+	$(BIN)/headrace demo $(DEMO) $(if $(SECONDS),--seconds $(SECONDS))
 
 test: ready lint ## run every test but the long ones
 	@$(MAKE) --no-print-directory --keep-going --jobs=2 $(PARTS)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sending import REHEARSAL
 from truth import Alert, Verdict
 
 from headrace import ViewError
@@ -15,13 +16,13 @@ GOOD = 0.95
 
 
 def scored_in(lake: Path) -> list[str]:
-    """Give the transactions that the table of scored ones holds."""
+    """Give the transactions that the table of scored ones holds, without rehearsals."""
     try:
         found = query("select transaction_id from scored", {}, {"scored": lake})
     except ViewError:
         # Before the first batch there is no table.
         return []
-    return [row[0] for row in found.rows]
+    return [row[0] for row in found.rows if not row[0].startswith(REHEARSAL)]
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,9 @@ from headrace.settings import load_settings
 
 AN_HOUR = 3600.0
 NOON = 12
-FIRST_BATCH_SECONDS = 180.0
+REHEARSED_BATCHES = 8
+LONG_REHEARSAL_SECONDS = 40.0
+LONGEST_REHEARSAL_SECONDS = 240.0
 CATCH_UP_SECONDS = 180.0
 
 
@@ -88,7 +90,7 @@ class Run:
         self._driver.start()
         self._alerts.start()
         try:
-            self._await_first_batch()
+            self._rehearse(Sender(bank, self._traffic(datetime.now(UTC)), schema_id))
             traffic = self._traffic(datetime.now(UTC))
             sender = Sender(bank, traffic, schema_id)
             with Screen(self._addresses()) as screen:
@@ -104,13 +106,25 @@ class Run:
         # The same people pay the same, by day and by night.
         return Traffic(given.seed, given.rate, seconds, start, hour=NOON)
 
-    def _await_first_batch(self) -> None:
-        _say("pipeline", "Spark starts, and reads the profiles")
-        give_up_at = time.monotonic() + FIRST_BATCH_SECONDS
-        while not self._driver.first_batch.wait(0.5):
+    def _rehearse(self, sender: Sender) -> None:
+        """Let the pipeline run until its code is warm: a cold JVM takes its time."""
+        _say("pipeline", "Spark starts")
+        began_at = time.monotonic()
+        told = set[int]()
+
+        def is_enough() -> bool:
             self._require_driver()
-            if time.monotonic() > give_up_at:
-                raise self._not_running("the pipeline has finished no batch")
+            if time.monotonic() > began_at + LONGEST_REHEARSAL_SECONDS:
+                raise self._not_running("the pipeline does not get going")
+            batch = self._driver.latest.get("batch", -1)
+            if batch >= 0 and batch not in told:
+                told.add(batch)
+                took = self._driver.latest["phases_ms"]["triggerExecution"]
+                _say("pipeline", f"warms up; batch {batch} took {took / 1000:.1f} s")
+            is_long = time.monotonic() > began_at + LONG_REHEARSAL_SECONDS
+            return len(told) >= (3 if is_long else REHEARSED_BATCHES)
+
+        sender.rehearse(is_enough)
 
     def _require_driver(self) -> None:
         if self._driver.failed:

@@ -15,6 +15,13 @@ from bank import headrace
 PIPELINE = Path(__file__).with_name("pipeline.py")
 ERROR = 1
 
+# Of a run of minutes on a small machine, the JVM's second compiler takes more than it
+# gives; and as many state stores as cores are enough.
+_QUICK = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.sql.shuffle.partitions": "2",
+}
+
 
 class Driver:
     """``headrace run`` in a process of its own, started again when it was killed.
@@ -31,6 +38,7 @@ class Driver:
         self._command = [
             *(*headrace(), "run", str(PIPELINE), "--format", "json"),
             *("--dir", str(run_directory), "--checkpoint", str(home / "checkpoint")),
+            *(f"--conf={name}={value}" for name, value in _QUICK.items()),
         ]
         self._environment = {**os.environ, **environment}
         self._enough = threading.Event()

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import threading
 import time
-from datetime import datetime, timedelta
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from itertools import cycle
 
 from bank import PARTITIONS, TOPIC, Bank
 from confluent_kafka import KafkaError, Message, Producer
 from traffic import Traffic
-from transactions import Transaction, avro_writer
+from transactions import Profile, Transaction, avro_writer
 
 from headrace.log import writer_settings
 
 # Far enough beyond the last transaction that everything before it is settled.
 CLOSING = timedelta(seconds=3)
+REHEARSAL = "rehearsal-"
+REHEARSED_EVERY_SECONDS = 0.25
 
 
 class Sender:
@@ -85,12 +89,29 @@ class Sender:
         """
         at = self._latest + CLOSING
         for partition in range(PARTITIONS):
-            self._send(closing(partition, at), partition)
-            self._ids.discard(f"closing-{partition}")
+            name = f"closing-{partition}"
+            self._send(_of_nobody(name, at), partition)
+            self._ids.discard(name)
             self.sent -= 1
             self.acknowledged -= 1
         while self._producer.flush(1):
             pass
+
+    def rehearse(self, is_enough: Callable[[], bool]) -> None:
+        """Send what users would, by cards they do not have, until all code has run."""
+        for number, person in enumerate(cycle(self._traffic.crowd)):
+            if is_enough():
+                break
+            made = _rehearsed(number, person.profile)
+            for partition in range(PARTITIONS):
+                self._producer.produce(
+                    TOPIC,
+                    key=made.card,
+                    value=self._write(made),
+                    partition=partition,
+                )
+            self._producer.flush(REHEARSED_EVERY_SECONDS)
+            self._enough.wait(REHEARSED_EVERY_SECONDS)
 
     def _change_profiles(self, began: float) -> None:
         for change in sorted(self._traffic.changes, key=lambda c: c.offset_ms):
@@ -100,7 +121,19 @@ class Sender:
             self._bank.change(change.profile)
 
 
-def closing(partition: int, at: datetime) -> Transaction:
-    """Give the transaction that ends a partition."""
-    name = f"closing-{partition}"
+def _of_nobody(name: str, at: datetime) -> Transaction:
     return Transaction(name, name, 0, 0, "XX", "nobody", declined=True, made_at=at)
+
+
+def _rehearsed(number: int, who: Profile) -> Transaction:
+    name = f"{REHEARSAL}{number}"
+    return Transaction(
+        transaction_id=name,
+        card=name,
+        user_id=who.user_id,
+        cents=who.usual_cents,
+        country=who.home_country,
+        merchant="nobody",
+        declined=False,
+        made_at=datetime.now(UTC),
+    )

@@ -4,7 +4,7 @@ Each reader is at its own place in the same log, and none slows the writer or th
 others down. When the time is up the writer stops, the readers read to the end, and
 every event is accounted for.
 
-Run it: ``make demo``, or ``make demo SECONDS=20``, or ``python examples/the_log``.
+Run it: ``make demo DEMO=log``, or ``headrace demo log --seconds 20``.
 """
 
 from __future__ import annotations

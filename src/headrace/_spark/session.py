@@ -48,8 +48,8 @@ _SETTINGS = {
     # A reused exchange is a leaf to Spark's watermark propagation: each operator
     # above it would see a watermark of 0 for ever.
     "spark.sql.exchange.reuse": "false",
-    # A plan of a few operators is more than a hundred generated classes, and Spark keeps
-    # a hundred: each batch would compile all of them again.
+    # A plan of a few operators is more than a hundred generated classes, and Spark
+    # keeps a hundred: each batch would compile all of them again.
     "spark.sql.codegen.cache.maxEntries": "1000",
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.enabled": "false",

@@ -14,6 +14,7 @@ from headrace.cli import (
     cdc,
     consume,
     dead_letters,
+    demo,
     doctor,
     groups,
     inspect,
@@ -36,6 +37,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+app.command()(demo.demo)
 app.command()(run.run)
 app.command()(sql.sql)
 app.command()(inspect.inspect)

@@ -93,8 +93,8 @@ class _FanOut:
             record = _record(route.number, _key(output, struct), value)
             records.append(sql.when(keep, record))
         # A condition on a column is pushed below the columns it is computed from, and
-        # repeats all the steps of all outputs on its way. What comes out of a list stays
-        # above it; and Spark asks of no outer list, below it, whether it is empty.
+        # repeats all the steps of all outputs on its way. One on what comes out of a
+        # list stays above it, and of an outer list Spark asks nothing below it.
         every = frame.select(sql.array(*records).alias("_records"))
         sent = every.select(sql.explode_outer("_records").alias("_record"))
         return sent.where("_record is not null").select("_record.*")
