@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -21,6 +22,7 @@ from headrace.plan.window import require_replaceable
 from headrace.schema.names import require_name
 from headrace.schema.origin import declared_at
 from headrace.sinks import Sink
+from headrace.sinks.beside import beside
 from headrace.sources import KafkaSource
 from headrace.stream import Stream
 from headrace.table import Table, viewed_rows, written_rows
@@ -310,6 +312,35 @@ class Pipeline:
         view, output = viewed_rows(rows, (self.name, name, store, history), where)
         self._write(output)
         self._views.append(view)
+
+    def beside(self, version: str) -> Pipeline:
+        """Give the same program under another name, with outputs of its own.
+
+        It has its own checkpoint, its own state and its own dead letters, and each
+        topic, table, index and keyspace that it writes has the version behind its
+        name. So a new version of the code reads all that there is, while the old one
+        goes on. Views are left out.
+
+        Args:
+            version: In lower-case letters, digits and dashes, such as ``v2``.
+
+        Raises:
+            StepError: [name-refused] the version is no name.
+
+        Example:
+            ``fraud.beside("v2")`` writes ``fraud-alerts-v2``.
+        """
+        require_name(version, "a version", declared_at())
+        other = Pipeline(
+            f"{self.name}-{version}",
+            lanes=self.lanes,
+            dead_letter_limit=self.dead_letter_limit,
+        )
+        views = {f"view-{view.name}" for view in self._views}
+        for output in self._outputs:
+            if output.name not in views:
+                other._write(replace(output, sink=beside(output.sink, version)))
+        return other
 
     def _write(self, output: Output) -> None:
         """Add an output, unless it cannot be.

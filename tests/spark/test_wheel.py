@@ -15,6 +15,7 @@ import pytest
 
 from headrace._spark import operators_jar
 from headrace.artifacts import connect_jar
+from headrace.cli.demo import DEMOS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,6 +101,14 @@ def test_the_wheel_holds_the_connector_too(wheel: Path) -> None:
         jar = archive.read("headrace/artifacts/connect.jar")
 
     assert jar == connect_jar().read_bytes(), "run `python jvm/hatch_build.py`"
+
+
+def test_the_wheel_holds_the_demos(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+
+    for demo in DEMOS.values():
+        assert f"headrace/_demos/{demo}" in names
+    assert "headrace/_demos/fraud/model.json" in names
 
 
 def test_the_operator_runs_in_an_environment_of_its_own(
