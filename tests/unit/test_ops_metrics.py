@@ -260,9 +260,14 @@ def test_a_port_that_is_taken_is_named(monitor: Monitor, server: MetricsServer) 
     assert caught.value.slug == "port-taken"
 
 
-def test_starts_are_counted_and_a_damaged_note_is_none(tmp_path: Path) -> None:
-    note = tmp_path / "ops" / "fraud" / "starts.json"
+def test_starts_are_counted_for_each_checkpoint(tmp_path: Path) -> None:
+    checkpoint = tmp_path / "checkpoints" / "fraud"
+    place = str(checkpoint)
+    assert [count_start(place) for _ in range(2)] == [0, 0], "there is none yet"
 
-    assert [count_start(note) for _ in range(3)] == [0, 1, 2]
-    note.write_text("{")
-    assert [count_start(note) for _ in range(2)] == [0, 1]
+    checkpoint.mkdir()
+
+    assert [count_start(place), count_start(f"file:{place}")] == [1, 2]
+    checkpoint.with_name("fraud.starts").write_text("{")
+    assert [count_start(place) for _ in range(2)] == [0, 1]
+    assert count_start("hdfs://nn-1/fraud") == 0

@@ -19,7 +19,6 @@ from headrace.ops.rules import RULES, Rule, tuned
 from headrace.ops.serving import LOOPBACK, MetricsServer, served
 from headrace.ops.starts import count_start
 from headrace.plan.steps import source_topics
-from headrace.settings import load_settings
 
 if TYPE_CHECKING:
     from headrace.pipeline import Pipeline
@@ -45,11 +44,13 @@ class Watch:
         at: The host and port of the metrics, if they are served.
         rules: The alert rules.
         duplicates: The output topics to follow, and the column that is the id in each.
+        checkpoint: Where starts are counted.
     """
 
     at: tuple[str, int] | None
     rules: Sequence[Rule]
     duplicates: Sequence[tuple[str, str]]
+    checkpoint: str = ""
 
     @classmethod
     def read(
@@ -97,8 +98,7 @@ def monitoring(
     """
     from headrace.ops.backlog import Backlog, Reader  # noqa: PLC0415 - loads librdkafka
 
-    starts = load_settings().state_dir / "ops" / pipeline.name / "starts.json"
-    metrics = Metrics(pipeline.name, restarts=count_start(starts))
+    metrics = Metrics(pipeline.name, restarts=count_start(watch.checkpoint))
     monitor = Monitor(metrics, _tell_change, rules=watch.rules)
     topics = source_topics(pipeline.outputs)
     reader = Reader(log.bootstrap, f"headrace.{pipeline.name}", topics)

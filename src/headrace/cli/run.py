@@ -6,7 +6,7 @@ import contextlib
 import json
 import signal
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import timedelta
 from pathlib import Path
 from threading import Event
@@ -118,6 +118,7 @@ def run(
     groups = artifact_groups(pipeline.outputs)
     tell = _json if output is Format.JSON else tell_line
     enough = _told_to_end()
+    watch = replace(watch, checkpoint=conditions.checkpoint)
     with monitoring(pipeline, log, watch, tell) as monitored:
         spark = session(pipeline.name, master=master, config=config, groups=groups)
         try:

@@ -44,7 +44,7 @@ HELD = _counter("held_batches", "Repeated batches that an output held already.")
 BATCHES = _counter("batches", "Batches that were committed.")
 BATCH_SECONDS = _counter("batch_seconds", "The time that batches took.")
 PHASE_SECONDS = _counter("batch_phase_seconds", "The same by phase.")
-RESTARTS = _counter("restarts", "Starts of the pipeline here after its first.")
+RESTARTS = _counter("restarts", "Starts on this checkpoint after the first.")
 
 STARTED_AT = _gauge("start_time_seconds", "When this run began, since 1970.")
 LAST_BATCH = _gauge("last_batch_seconds", "The time that the last batch took.")
