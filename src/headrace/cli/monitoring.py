@@ -17,7 +17,6 @@ from headrace.ops.metrics import Metrics
 from headrace.ops.monitor import Monitor
 from headrace.ops.rules import RULES, Rule, tuned
 from headrace.ops.serving import LOOPBACK, MetricsServer, served
-from headrace.ops.starts import count_start
 from headrace.plan.steps import source_topics
 
 if TYPE_CHECKING:
@@ -97,6 +96,7 @@ def monitoring(
         LogError: [topic-missing] a topic whose duplicates are asked for is not there.
     """
     from headrace.ops.backlog import Backlog, Reader  # noqa: PLC0415 - loads librdkafka
+    from headrace.ops.starts import count_start  # noqa: PLC0415 - loads PySpark
 
     metrics = Metrics(pipeline.name, restarts=count_start(watch.checkpoint))
     monitor = Monitor(metrics, _tell_change, rules=watch.rules)
