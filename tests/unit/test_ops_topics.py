@@ -6,13 +6,14 @@ import json
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.log import StoredEvent
 from headrace.ops.duplicates import count_duplicates
 from headrace.ops.order import look_at_order
 from headrace.ops.repeats import Recent
+from headrace.ops.spreading import Spot, Spreading
 
 START = datetime(2026, 3, 1, 10, tzinfo=UTC)
 
@@ -55,6 +56,7 @@ def test_an_id_of_any_length_is_told_apart_from_others() -> None:
     assert (found.ids, found.repeated) == (2, 1)
 
 
+@settings(deadline=None, derandomize=True, database=None)
 @given(st.lists(st.text(max_size=2)))
 def test_duplicates_are_those_of_a_counter(ids: list[str]) -> None:
     found = count_duplicates([[record(n, i) for n, i in enumerate(ids)]], "id")
@@ -63,6 +65,20 @@ def test_duplicates_are_those_of_a_counter(ids: list[str]) -> None:
     assert found.ids == len(counts)
     assert found.repeated == sum(count > 1 for count in counts.values())
     assert found.surplus == len(ids) - len(counts)
+
+
+@settings(deadline=None, derandomize=True, database=None)
+@given(st.lists(st.integers(0, 40), max_size=200), st.integers(1, 100))
+def test_files_that_are_too_large_are_spread_again(
+    ids: list[int], largest: int
+) -> None:
+    with Spreading(largest=largest) as spread:
+        for offset, number in enumerate(ids):
+            spread.add(str(number).encode(), Spot(0, offset))
+        found = dict(spread.by_id())
+
+    assert {int(name): len(spots) for name, spots in found.items()} == Counter(ids)
+    assert all(spots == sorted(spots) for spots in found.values())
 
 
 def test_other_ids_in_between_are_no_disorder_within_an_id() -> None:
@@ -97,6 +113,7 @@ def test_a_record_without_a_time_is_left_out() -> None:
     assert look_at_order([events], "id", "gone").without == 2
 
 
+@settings(deadline=None, derandomize=True, database=None)
 @given(st.lists(st.integers(0, 30), max_size=60))
 def test_the_last_ids_are_remembered_and_a_new_one_is_never_a_repeat(
     ids: list[int],
