@@ -20,7 +20,7 @@ class BatchProgress:
 
     Args:
         batch: The batch's number; it never repeats in a checkpoint.
-        events_in: What was read.
+        events_in: What was read, by each evaluation of a source.
         events_per_second: How fast it was worked through.
         lag: What the topics held beyond the batch's end when it began.
         phases_ms: The time of each phase, Spark's and the delivery's.
@@ -196,7 +196,7 @@ def _newest_event(told: dict[str, Any]) -> str | None:
     ]
     if not seen:
         return None
-    moment = datetime.fromtimestamp(max(seen) / 1000, UTC)
+    moment = datetime.fromtimestamp(max(seen) / 1_000_000, UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
