@@ -8,6 +8,7 @@ import re
 import subprocess
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from headrace.log import create_topic, writer_settings
 from headrace.services import Stack
 
 PIPELINE = """
+from collections.abc import Callable
 from datetime import datetime
 
 from headrace import Pipeline, event, kafka, minutes, seconds, sinks, tumbling
@@ -46,11 +48,12 @@ pipeline.write("counts", counts, sinks.kafka("{name}-counts"))
 pipeline.write("late", counts.late, sinks.kafka("{name}-late"))
 """
 
-# The rules as they are, with windows that a test can wait for.
+# The rules as they are, with limits and windows that a test can wait for.
 QUICK = (
-    *("lag-growing.limit=20", "lag-growing.over=2s", "lag-growing.hold=0s"),
-    *("watermark-stalled.over=2s", "watermark-stalled.hold=0s"),
+    *("lag-growing.limit=20", "lag-growing.over=5s", "lag-growing.hold=0s"),
+    *("watermark-stalled.over=10s", "watermark-stalled.hold=0s"),
     *("batch-stalled.limit=1", "batch-stalled.keep=0s"),
+    "late-events.limit=0",
     *("checkpoint-slow.limit=1", "checkpoint-slow.hold=0s"),
 )
 SLOW_STORAGE = "io.headrace.delivery.FailingCheckpoints"
@@ -118,12 +121,20 @@ class WatchedRun:
         """Give what was told of each batch."""
         return [json.loads(line) for line in self._data.read_text().splitlines()]
 
-    def await_line(self, text: str) -> str:
-        """Wait until a line with this text was said, and give it."""
+    def await_line(self, text: str, meanwhile: Callable[[], object] = int) -> str:
+        """Wait until a line with this text was said, and give it.
+
+        Args:
+            text: A part of the line.
+            meanwhile: What is done again and again until then.
+        """
 
         def line() -> str:
             assert self.process.poll() is None, self.said()
-            return next((one for one in self.said().splitlines() if text in one), "")
+            found = [one for one in self.said().splitlines() if text in one]
+            if not found:
+                meanwhile()
+            return found[0] if found else ""
 
         try:
             return wait_until(f"it says {text}", line, seconds=180, step=0.1)
