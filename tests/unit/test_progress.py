@@ -102,11 +102,36 @@ def test_a_batch_tells_how_far_its_watermark_is_behind_the_wall_clock() -> None:
     assert second.watermark_lag == 10.5
 
 
+def test_a_batch_tells_the_newest_event_that_its_clocks_have_seen() -> None:
+    times = {
+        "timestamp": "2026-03-01T10:00:10.500Z",
+        "eventTime": {"watermark": "2026-03-01T10:00:00.000Z"},
+    }
+    seen = {"partitions": "0:1772359203000000:7 1::8 2:1772359201000000:9"}
+    clock = CLOCK | {"endOffset": {"clock": "payments", "delay": 0} | seen}
+    by_spark = times["eventTime"] | {"max": "2026-03-01T10:00:02.000Z"}
+
+    first, second, third = batches_after(
+        delivering(
+            batch(0, sources=[clock]),
+            batch(1, sources=[clock], **times),
+            batch(2, **(times | {"eventTime": by_spark})),
+        ),
+        -1,
+    )
+
+    assert first.newest_event is None
+    assert second.newest_event == "2026-03-01T10:00:03.000Z"
+    assert third.newest_event == "2026-03-01T10:00:02.000Z"
+
+
 def test_state_is_told_under_the_steps_names_or_not_at_all() -> None:
     operators = [
         {
             "numRowsTotal": rows,
             "memoryUsedBytes": 10 * rows,
+            "commitTimeMs": 40 * rows,
+            "numShufflePartitions": 4,
             "customMetrics": {
                 "rocksdbSstFileSize": 7,
                 "rocksdbNumInternalColFamiliesKeys": 4 * rows,
@@ -120,8 +145,10 @@ def test_state_is_told_under_the_steps_names_or_not_at_all() -> None:
     (unknown,) = batches_after(query, -1, ["once"])
 
     assert told.state == {
-        "once": {"rows": 4, "timers": 8, "memory_bytes": 40, "disk_bytes": 14},
-        "counts": {"rows": 2, "timers": 4, "memory_bytes": 20, "disk_bytes": 7},
+        "once": {"rows": 4, "timers": 8, "memory_bytes": 40, "disk_bytes": 14}
+        | {"commit_ms": 40},
+        "counts": {"rows": 2, "timers": 4, "memory_bytes": 20, "disk_bytes": 7}
+        | {"commit_ms": 20},
     }
     assert unknown.state == {}
 

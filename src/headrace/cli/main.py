@@ -18,6 +18,7 @@ from headrace.cli import (
     doctor,
     groups,
     inspect,
+    ops,
     produce,
     run,
     services,
@@ -54,6 +55,7 @@ app.add_typer(dead_letters.app, name="dead-letters")
 app.add_typer(cdc.app, name="cdc")
 app.add_typer(tables.app, name="tables")
 app.add_typer(view.app, name="view")
+app.add_typer(ops.app, name="ops")
 
 
 def _print_version(asked: bool) -> None:

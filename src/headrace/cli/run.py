@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
 from datetime import timedelta
 from pathlib import Path
 from threading import Event
@@ -16,6 +16,7 @@ import typer
 
 from headrace.cli.address import Bootstrap, find_log, read_pairs
 from headrace.cli.load import load_pipeline
+from headrace.cli.monitoring import Alert, Monitored, Watch, monitoring
 from headrace.cli.output import Format, talk
 from headrace.cli.services import Directory
 from headrace.errors import SettingsError
@@ -26,6 +27,8 @@ from headrace.views.keeping import Surroundings, keeping
 from headrace.views.serving import LOOPBACK
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from headrace.pipeline import Pipeline
     from headrace.runtime.progress import BatchProgress
     from headrace.runtime.run import Conditions
@@ -65,6 +68,15 @@ def run(
         int | None,
         typer.Option(metavar="PORT", help="Serve the views too; 0: a free port."),
     ] = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(metavar="[HOST:]PORT", help="Serve metrics; 0: a free port."),
+    ] = None,
+    alert: Alert = None,
+    watch_duplicates: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TOPIC=COLUMN", help="Count ids that come twice."),
+    ] = None,
     bootstrap: Bootstrap = None,
     directory: Directory = None,
     output: Annotated[
@@ -73,6 +85,7 @@ def run(
 ) -> None:
     """Run a pipeline until it is stopped; SIGTERM and Ctrl-C finish the batch."""
     config = dict(read_pairs(conf, "--conf"))
+    watch = Watch.read(metrics, alert, watch_duplicates)
     _require_shared(checkpoint, master)
     pipeline = load_pipeline(file)
     log = find_log(bootstrap, directory)
@@ -80,12 +93,7 @@ def run(
     # These load PySpark, which an error in the user's file should not wait for.
     from headrace._spark import carry_functions, end, session  # noqa: PLC0415
     from headrace.runtime.rebuild import require_rebuilt  # noqa: PLC0415
-    from headrace.runtime.run import (  # noqa: PLC0415
-        Conditions,
-        follow,
-        require_outputs,
-        start,
-    )
+    from headrace.runtime.run import Conditions, require_outputs  # noqa: PLC0415
     from headrace.runtime.targets import artifact_groups  # noqa: PLC0415
     from headrace.runtime.topics import make_missing_topics  # noqa: PLC0415
 
@@ -106,21 +114,45 @@ def run(
         servers=Addresses(settings, Stack(directory, settings)),
     )
     require_rebuilt(conditions.checkpoint)
+    carry_functions(Path(file.partition(":")[0]).parent)
+    groups = artifact_groups(pipeline.outputs)
+    tell = _json if output is Format.JSON else tell_line
+    enough = _told_to_end()
+    watch = replace(watch, checkpoint=conditions.checkpoint)
+    with monitoring(pipeline, log, watch, tell) as monitored:
+        spark = session(pipeline.name, master=master, config=config, groups=groups)
+        try:
+            _follow(pipeline, spark, conditions, views, monitored, enough)
+        finally:
+            end(spark)
+
+
+def _follow(
+    pipeline: Pipeline,
+    spark: SparkSession,
+    conditions: Conditions,
+    views: int | None,
+    monitored: Monitored,
+    enough: Event,
+) -> None:
+    """Start the query, and stay with it until it ends or is told to."""
+    from headrace.runtime.run import follow, start  # noqa: PLC0415
+
+    tell, look = monitored.tell, monitored.look
+    outputs = pipeline.outputs
+    with _guard(pipeline, conditions) as guard:
+        delivering = start(pipeline, spark, conditions)
+        talk().print(f'pipeline "{pipeline.name}" runs; Ctrl-C ends it')
+        with _serving(pipeline, conditions, views):
+            follow(delivering, tell, enough, outputs=outputs, guard=guard, look=look)
+
+
+def _told_to_end() -> Event:
+    """Give what is set as soon as somebody ends the command."""
     enough = Event()
     for sign in (signal.SIGTERM, signal.SIGINT):
         signal.signal(sign, lambda *_: enough.set())
-    carry_functions(Path(file.partition(":")[0]).parent)
-    groups = artifact_groups(pipeline.outputs)
-    spark = session(pipeline.name, master=master, config=config, groups=groups)
-    try:
-        with _guard(pipeline, conditions) as guard:
-            delivering = start(pipeline, spark, conditions)
-            talk().print(f'pipeline "{pipeline.name}" runs; Ctrl-C ends it')
-            tell = _json if output is Format.JSON else tell_line
-            with _serving(pipeline, conditions, views):
-                follow(delivering, tell, enough, outputs=pipeline.outputs, guard=guard)
-    finally:
-        end(spark)
+    return enough
 
 
 def _guard(pipeline: Pipeline, conditions: Conditions) -> CaptureGuard:
@@ -172,12 +204,12 @@ def _require_shared(checkpoint: str | None, master: str) -> None:
         )
 
 
-def _json(progress: BatchProgress) -> None:
-    typer.echo(json.dumps(asdict(progress)))
+def _json(progress: BatchProgress, alerts: Sequence[str]) -> None:
+    typer.echo(json.dumps(asdict(progress) | {"alerts": alerts}))
 
 
-def tell_line(progress: BatchProgress) -> None:
-    """Tell a person of a batch."""
+def tell_line(progress: BatchProgress, _alerts: Sequence[str] = ()) -> None:
+    """Tell a person of a batch; of alerts they are told when they begin."""
     took = progress.phases_ms.get("triggerExecution", 0) / 1000
     told = [
         f"{progress.events_in:,} events in {took:.1f} s "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from headrace.runtime.propagation import propagation
@@ -20,17 +20,21 @@ class BatchProgress:
 
     Args:
         batch: The batch's number; it never repeats in a checkpoint.
-        events_in: What was read.
+        events_in: What was read, by each evaluation of a source.
         events_per_second: How fast it was worked through.
         lag: What the topics held beyond the batch's end when it began.
         phases_ms: The time of each phase, Spark's and the delivery's.
         offsets: Where the next batch begins: by topic and partition.
         sent: What each sink was given since the start, dead letters too.
         dead_letters: How many inputs could not be read since the start.
+        held: How many batches each sink held already since the start: those that were
+            repeated after a crash, and written no second time.
         duplicates: What each dedupe step dropped in this batch.
         watermark: How far event time had come when the batch began, as ISO 8601;
             None where no step follows event time, or none has come yet.
         watermark_lag: By how many seconds the wall clock was ahead of it then.
+        newest_event: The largest event time that had come then, as ISO 8601; of all
+            sources, and None where the watermark is.
         delays: How many seconds each source's clock stays behind its events, as its
             strategy has chosen; without those that Spark decides by itself.
         windows: What each window step did in this batch: ``in``, which is ``on_time``,
@@ -48,8 +52,9 @@ class BatchProgress:
             ``tombstones`` among them, which are skipped.
         propagation: How long the changes of each captured topic took to each output,
             in milliseconds; see `headrace.runtime.propagation`.
-        state: How much each step keeps: rows, the timers that are set for them, and
-            the bytes of it in memory and on disk.
+        state: How much each step keeps: rows, the timers that are set for them, the
+            bytes of it in memory and on disk, and how many milliseconds a task took to
+            commit it, on average.
     """
 
     batch: int
@@ -60,9 +65,11 @@ class BatchProgress:
     offsets: dict[str, dict[str, int]]
     sent: dict[str, int]
     dead_letters: int
+    held: dict[str, int]
     duplicates: dict[str, int]
     watermark: str | None
     watermark_lag: float | None
+    newest_event: str | None
     delays: dict[str, float]
     windows: dict[str, dict[str, int]]
     tables: dict[str, dict[str, int]]
@@ -133,6 +140,7 @@ def _progress(
         offsets=offsets,
         sent=report.get("rows", {}),
         dead_letters=report.get("dead_letters", 0),
+        held=report.get("held_by_sink", {}),
         duplicates={
             name: counts["duplicates"]
             for name, counts in dedupes.items()
@@ -140,6 +148,7 @@ def _progress(
         },
         watermark=watermark,
         watermark_lag=behind,
+        newest_event=None if watermark is None else _newest_event(told),
         delays=delays,
         windows=_metrics(told, "window"),
         tables=_metrics(told, "table") | _metrics(told, "group"),
@@ -173,6 +182,24 @@ def _watermark(told: dict[str, Any]) -> tuple[str | None, float | None]:
     return text, round((began - reached).total_seconds(), 3)
 
 
+def _newest_event(told: dict[str, Any]) -> str | None:
+    """Give the largest event time: what the clocks have seen, or Spark itself."""
+    clocks = [source for source in told["sources"] if _is_clock(source)]
+    if not clocks:
+        newest: str | None = told["eventTime"].get("max")
+        return newest
+    seen = [
+        int(largest)
+        for clock in clocks
+        for partition in _places(clock["endOffset"]).get("partitions", "").split()
+        if (largest := partition.split(":")[1])
+    ]
+    if not seen:
+        return None
+    moment = datetime.fromtimestamp(max(seen) / 1_000_000, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def _state(
     operators: Sequence[dict[str, Any]], owners: Sequence[str]
 ) -> dict[str, dict[str, int]]:
@@ -182,12 +209,15 @@ def _state(
         return found
     for name, operator in zip(owners, operators, strict=True):
         custom = operator.get("customMetrics", {})
+        tasks = operator.get("numShufflePartitions", 0) or 1
         sizes = {
             "rows": operator["numRowsTotal"],
             # Spark finds a timer by its key and by its time: two rows of its own.
             "timers": custom.get("rocksdbNumInternalColFamiliesKeys", 0) // 2,
             "memory_bytes": operator["memoryUsedBytes"],
             "disk_bytes": custom.get("rocksdbSstFileSize", 0),
+            # Spark adds up the time of all tasks.
+            "commit_ms": operator.get("commitTimeMs", 0) // tasks,
         }
         # A step that is evaluated for several outputs keeps its state several times.
         before = found.get(name, dict.fromkeys(sizes, 0))

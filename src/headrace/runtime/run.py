@@ -134,6 +134,7 @@ def follow(
     *,
     outputs: Sequence[Output] = (),
     guard: CaptureGuard | None = None,
+    look: Callable[[], None] = lambda: None,
 ) -> None:
     """Report each batch until the query ends, or the batch in hand is finished.
 
@@ -143,6 +144,7 @@ def follow(
         enough: Set by anybody, such as a signal's handler, to end the query.
         outputs: What the query writes, to tell whose state is how large.
         guard: Looks after the captures that are read.
+        look: Is called again and again while the query runs, batches or not.
 
     Raises:
         HeadraceError: The named reason why the query could not go on.
@@ -162,6 +164,7 @@ def follow(
         while not ended and not enough.is_set():
             ended = delivering.await_end(_LOOK_EVERY)
             last = tell_since(last)
+            look()
             if guard is not None:
                 guard.check()
         if not ended:

@@ -1,0 +1,1 @@
+"""Operations: metrics, lag, alerts and health of running pipelines."""
