@@ -181,6 +181,29 @@ def test_sigterm_finishes_the_batch_and_exits_with_0(project: Project) -> None:
     assert len(project.read("cards")) == 1107
 
 
+def test_a_version_is_replayed_beside_the_one_that_runs(project: Project) -> None:
+    before = len(project.read("large"))
+    newer = project.home / "newer.py"
+    newer.write_text(project.file.read_text().replace("cents > 500", "cents > 900"))
+    done = subprocess.run(
+        [
+            *(str(HEADRACE), "replay", str(newer), "--as", "v2"),
+            *("--bootstrap", project.bootstrap),
+            *("--checkpoint", str(project.home / "cp-v2")),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+    assert done.returncode == 0, done.stderr
+    after = sorted(int(str(row["number"])) for row in project.read("large-v2"))
+    assert after == list(range(901, 1107))
+    assert len(project.read("cards-v2")) == 1107
+    assert len(project.read("large")) == before
+
+
 def test_dead_letters_are_listed_and_replayed_once(project: Project) -> None:
     def letters(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -20,6 +20,7 @@ from headrace.cli import (
     inspect,
     ops,
     produce,
+    replay,
     run,
     services,
     sql,
@@ -40,6 +41,7 @@ app = typer.Typer(
 )
 app.command()(demo.demo)
 app.command()(run.run)
+app.command()(replay.replay)
 app.command()(sql.sql)
 app.command()(inspect.inspect)
 app.command()(services.up)

@@ -64,6 +64,10 @@ def run(
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="A setting of Spark."),
     ] = None,
+    beside: Annotated[
+        str | None,
+        typer.Option(metavar="VERSION", help="Write beside; see replay."),
+    ] = None,
     views: Annotated[
         int | None,
         typer.Option(metavar="PORT", help="Serve the views too; 0: a free port."),
@@ -88,6 +92,8 @@ def run(
     watch = Watch.read(metrics, alert, watch_duplicates)
     _require_shared(checkpoint, master)
     pipeline = load_pipeline(file)
+    if beside is not None:
+        pipeline = pipeline.beside(beside)
     log = find_log(bootstrap, directory)
 
     # These load PySpark, which an error in the user's file should not wait for.
