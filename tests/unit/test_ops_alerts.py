@@ -137,7 +137,7 @@ def test_an_alert_names_itself_what_is_the_case_and_its_runbook() -> None:
         told += list(alerts.look(at, {DEAD_LETTERS: {(): letters}}))
 
     assert [str(change) for change in told] == [
-        "alert dead-letters (warning): 1,234 inputs could not be read; "
+        "alert dead-letters (warning): 1,234 input(s) could not be read; "
         "see docs/runbooks/schema-change.md",
         "alert dead-letters is over after 670 s",
     ]

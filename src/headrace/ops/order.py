@@ -28,8 +28,8 @@ class Order:
             partition.
         scattered: How many ids have records in more than one partition.
         furthest_ms: By how much the oldest of those behind in their id is behind.
-        examples: Some of the ids that are scattered or behind, with the places of
-            their records: ``partition:offset``.
+        examples: Some of the ids that are scattered or behind, with the places that
+            show it: their first record in each partition, and those that are behind.
     """
 
     records: int
@@ -72,25 +72,26 @@ def look_at_order(
             newest[event.partition] = max(newest[event.partition], at)
             spread.add(name, Spot(event.partition, event.offset, at))
         for name, spots in spread.by_id():
-            is_scattered = len({spot.partition for spot in spots}) > 1
+            first = {spot.partition: spot for spot in reversed(spots)}
             delays = _delays(spots)
-            scattered += is_scattered
+            scattered += len(first) > 1
             behind_in_id += len(delays)
-            furthest = max([furthest, *delays])
-            if (is_scattered or delays) and len(shown) < examples:
-                places = [f"{spot.partition}:{spot.offset}" for spot in spots]
+            furthest = max([furthest, *delays.values()])
+            wrong = [*(first.values() if len(first) > 1 else ()), *delays]
+            if wrong and len(shown) < examples:
+                places = [f"{spot.partition}:{spot.offset}" for spot in sorted(wrong)]
                 shown[name.decode(errors="replace")] = places
     counts = (records, without, behind, behind_in_id, scattered, furthest)
     return Order(*counts, shown)
 
 
-def _delays(spots: Sequence[Spot]) -> list[int]:
-    """Give by how much records are behind the newest before them in their partition."""
+def _delays(spots: Sequence[Spot]) -> dict[Spot, int]:
+    """Give the records behind one before them in their partition, and by how much."""
     newest: dict[int, int] = defaultdict(int)
-    delays = []
+    delays = {}
     for spot in spots:
         if spot.time < newest[spot.partition]:
-            delays.append(newest[spot.partition] - spot.time)
+            delays[spot] = newest[spot.partition] - spot.time
         newest[spot.partition] = max(newest[spot.partition], spot.time)
     return delays
 

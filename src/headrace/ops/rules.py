@@ -94,7 +94,7 @@ RULES: tuple[Rule, ...] = (
         Measure(limit=0, over=minutes(10)),
         hold=seconds(0),
         severity="warning",
-        says="{value} inputs could not be read",
+        says="{value} input(s) could not be read",
         runbook="schema-change",
     ),
     Rule(
@@ -112,7 +112,7 @@ RULES: tuple[Rule, ...] = (
         Measure(limit=0, over=minutes(10)),
         hold=seconds(0),
         severity="critical",
-        says="{value} records of an output repeat an id that was there before",
+        says="{value} record(s) of an output repeat an id that was there before",
         runbook="duplicates",
     ),
 )
