@@ -6,13 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from features import features
+from model import Model
 from sending import REHEARSAL
+from traffic import Traffic
 from truth import Alert, Verdict
 
 from headrace import ViewError
 from headrace.views.querying import query
 
 GOOD = 0.95
+SAME = "the alerts are those that plain Python computes of the same traffic"
 
 
 def scored_in(lake: Path) -> list[str]:
@@ -70,6 +74,28 @@ class Account:
             f"NOT ACCOUNTED FOR: {len(self.missing):,} missing, {self.doubled:,} "
             f"doubled, {self.refused:,} not taken by the log",
         ]
+
+
+def differences(traffic: Traffic, ids: frozenset[str], alerts: Sequence[Alert]) -> str:
+    """Say how the alerts differ from what plain Python computes of the same traffic.
+
+    Transactions of offline terminals may be late, and none of them is alerted either
+    way; all others are computed alike whatever happens to the servers.
+    """
+    model = Model.load(Path(__file__).with_name("model.json"))
+    rows = features(traffic.arrivals(), traffic.profiles)
+    wanted = {
+        transaction.transaction_id
+        for transaction, told in rows
+        if transaction.transaction_id in ids and model.alerts(told)
+    }
+    found = {alert.transaction_id for alert in alerts}
+    if found == wanted:
+        return SAME
+    return (
+        f"OTHER ALERTS than plain Python gives: {len(wanted - found):,} missing, "
+        f"{len(found - wanted):,} more"
+    )
 
 
 def is_good(verdict: Verdict) -> bool:

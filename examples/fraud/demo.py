@@ -21,10 +21,11 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from accounts import Account, is_good, scored_in, verdict_lines
+from accounts import SAME, Account, differences, is_good, scored_in, verdict_lines
 from alerting import Alerts
 from bank import SERVERS, Bank
 from driving import Driver
+from mishaps import VICTIMS, Mishaps
 from picture import Picture, Screen
 from sending import Sender
 from traffic import Traffic
@@ -78,7 +79,10 @@ class Run:
         self._stack, self._given = stack, given
         self._lake = home / "lake"
         self._driver = Driver(
-            stack.run_directory.path, home, {"FRAUD_LAKE": str(self._lake)}
+            stack.run_directory.path,
+            home,
+            {"FRAUD_LAKE": str(self._lake)},
+            patience=10 * len(given.kill),
         )
         self._alerts = Alerts(stack.address("kafka"))
 
@@ -142,8 +146,9 @@ class Run:
         sending = threading.Thread(target=sender.run, name="sender")
         sending.start()
         end = time.monotonic() + traffic.seconds
+        terms = (self._given.kill, traffic.seconds, self._stack, self._driver, _say)
         try:
-            with _ctrl_c_stops(sender):
+            with _ctrl_c_stops(sender), Mishaps(*terms):
                 while sending.is_alive():
                     self._require_driver()
                     left = f"{max(0, end - time.monotonic()):.0f} s to go"
@@ -199,11 +204,12 @@ class Run:
         )
         verdict = judge(cases, self._alerts.alerts)
         delays = sorted(self._alerts.delays) or [0.0]
-        for line in (*account.lines(), *verdict_lines(verdict)):
+        differing = differences(traffic, ids, self._alerts.alerts)
+        for line in (*account.lines(), *verdict_lines(verdict), differing):
             print(line)
         half, most = delays[len(delays) // 2], delays[int(len(delays) * 0.99)]
         print(f"from transaction to alert: P50 {half:.1f} s, P99 {most:.1f} s")
-        return account.is_whole and is_good(verdict)
+        return account.is_whole and is_good(verdict) and differing == SAME
 
     def _addresses(self) -> dict[str, str]:
         return {name: self._stack.address(name) for name in ("kafka", "opensearch")}
@@ -225,6 +231,13 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, help="send for so long, then stop")
     parser.add_argument("--rate", type=float, default=300.0, help="in a second")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--kill",
+        action="append",
+        choices=VICTIMS,
+        default=[],
+        help="kill it on the way; may be given several times",
+    )
     given = parser.parse_args()
     try:
         with servers() as (stack, home):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +32,17 @@ class Driver:
         run_directory: Whose servers it uses.
         home: Where its checkpoint and its log are kept.
         environment: What the pipeline's file is told.
+        patience: How often it may end by an error, such as that a server is away.
     """
 
     def __init__(
-        self, run_directory: Path, home: Path, environment: Mapping[str, str]
+        self,
+        run_directory: Path,
+        home: Path,
+        environment: Mapping[str, str],
+        patience: int = 0,
     ) -> None:
+        self._patience = patience
         self._command = [
             *(*headrace(), "run", str(PIPELINE), "--format", "json"),
             *("--dir", str(run_directory), "--checkpoint", str(home / "checkpoint")),
@@ -62,6 +70,13 @@ class Driver:
             process.terminate()
         self._thread.join()
 
+    def kill(self) -> None:
+        """End it at once, with its JVM."""
+        process = self._process
+        if process is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
     def told(self) -> str:
         """Give the end of what it said to people."""
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-20:])
@@ -80,9 +95,13 @@ class Driver:
                 )
                 self._listen(self._process)
             if self._process.wait() == ERROR:
-                # It has said why; the same would happen again.
-                self.failed = True
-                return
+                # It has said why; without a cause that passes, it would happen again.
+                self._patience -= 1
+                if self._patience < 0:
+                    self.failed = True
+                    return
+            # A JVM may outlive the process that started it.
+            self.kill()
 
     def _listen(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdout  # noqa: S101 - a pipe was asked for
