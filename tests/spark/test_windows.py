@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
-from window_cases import KINDS, PLANS, SPREADABLE, History, histories, seeded, spread
+from window_cases import (
+    KINDS,
+    PLANS,
+    SPREADABLE,
+    TICK,
+    History,
+    histories,
+    narrow,
+    seeded,
+    spread,
+)
 from window_soak import again
+from window_trial import Trial
 from window_verdict import try_history
+
+from headrace.runtime.failures import name_failure
 
 CASES = 75
 
@@ -20,6 +35,33 @@ def test_spark_agrees_with_the_model(
     spark: SparkSession, tmp_path: Path, kind: str, seed: int
 ) -> None:
     try_history(spark, tmp_path, seeded(seed, kind, CASES), again(kind, seed))
+
+
+@pytest.mark.parametrize("kind", ["tumbling", "hopping"])
+def test_spark_agrees_with_the_model_where_a_key_has_many_windows_open(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    try_history(spark, tmp_path, narrow(0, kind, CASES), f"narrow {kind}")
+
+
+def test_state_of_windows_that_fire_once_is_refused_by_those_that_are_corrected(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    once = replace(seeded(0, "tumbling", 1), then=["batch"] * 10)
+    corrected = replace(
+        once,
+        step=replace(once.step, late="refire", allowed=5 * TICK),
+        clocks=[*once.clocks, *once.clocks],
+        rows=[*once.rows, *once.rows],
+        dead=[*once.dead, *once.dead],
+        then=[*once.then, *once.then],
+    )
+    Trial(spark, tmp_path, once).run()
+
+    with pytest.raises(StreamingQueryException) as refused:
+        Trial(spark, tmp_path, corrected).run()
+
+    assert name_failure(str(refused.value), "shop").slug == "state-differs"
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -254,6 +254,16 @@ def plain(seed: int, kind: str, cases: int) -> History:
     return history_of([shared, *each], replace(step, every=min(step.every, step.size)))
 
 
+def narrow(seed: int, kind: str, cases: int) -> History:
+    """Give a history of windows that fire once, and of which a key has many open."""
+    shared, *each = _chances(f"{seed}/narrow {kind}", cases)
+    having = shared.choice([None, *HAVINGS])
+    step = planned(shared, kind, Plan("none", "retracting", "side-output", having))
+    every = TICK // 2 if kind == "hopping" else 0
+    size = 5 * TICK if kind == "hopping" else TICK
+    return history_of([shared, *each], replace(step, size=size, every=every))
+
+
 def spread(seed: int, kind: str, cases: int) -> History:
     """Give a history of hot keys that are spread, which no model knows of.
 

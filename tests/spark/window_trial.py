@@ -74,6 +74,8 @@ def terms(step: Windowing, parts: int = 0) -> dict[str, Any]:
         "allowed_us": step.allowed,
         "keep_late": step.late != "drop",
         "spread": parts,
+        # So few that many cases share one.
+        "buckets": 5,
     }
 
 

@@ -181,6 +181,15 @@ def test_events_that_retention_took_are_named_as_lost() -> None:
     assert name_failure(text, "fraud").slug == "data-lost"
 
 
+def test_state_of_another_form_is_named() -> None:
+    text = (
+        "terminated with exception: [STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE] Provided "
+        "key schema does not match existing state key schema."
+    )
+
+    assert name_failure(text, "fraud").slug == "state-differs"
+
+
 USERS = "bank.public.users"
 PASSAGE = {
     "changes": 200,

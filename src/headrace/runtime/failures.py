@@ -9,6 +9,10 @@ from headrace.errors import HeadraceError, LogError, StepError
 _CAUSE = re.compile(r"terminated with exception:\s*(.+)", re.DOTALL)
 _DEEPER = re.compile(r"^Caused by: [\w.$]+: (.+)$", re.MULTILINE)
 _DATA_LOST = ("KAFKA_DATA_LOSS", "Some data may have been lost")
+_STATE_DIFFERS = re.compile(
+    r"STATE_STORE_(?:KEY_SCHEMA_NOT_COMPATIBLE|VALUE_SCHEMA_NOT_COMPATIBLE"
+    r"|COLUMN_FAMILY_SCHEMA_INCOMPATIBLE|INVALID_VARIABLE_TYPE_CHANGE)"
+)
 _STATE = re.compile(r"\s*SQLSTATE: \w+.*")
 
 
@@ -28,6 +32,15 @@ def name_failure(text: str, pipeline: str) -> HeadraceError:
             detail=_cause(text),
             hint="retention or a deletion took them; nothing was written past the gap. "
             "Restore the topic, or begin anew with another checkpoint.",
+            where=where,
+        )
+    if _STATE_DIFFERS.search(text):
+        return StepError(
+            "state-differs",
+            "a step keeps its state in another form than the checkpoint has it",
+            detail=_cause(text),
+            hint="put the declaration back as it was, or begin anew with another "
+            "checkpoint.",
             where=where,
         )
     return StepError(

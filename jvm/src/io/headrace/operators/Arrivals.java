@@ -26,6 +26,11 @@ public final class Arrivals implements Serializable {
     /** The time of a row that has none; it comes before all others. */
     public static final long NO_TIME = Long.MIN_VALUE;
 
+    public static final Comparator<Arrival> ORDER =
+            Comparator.comparingLong(Arrival::at)
+                    .thenComparing(Arrival::origin, Arrivals::compareOrigins)
+                    .thenComparing(Arrival::bytes, Arrays::compare);
+
     private final Parcel parcel;
     private final int time;
     private final int origin;
@@ -54,10 +59,7 @@ public final class Arrivals implements Serializable {
         while (rows.hasNext()) {
             found.add(arrival(rows.next().getAs(0)));
         }
-        found.sort(
-                Comparator.comparingLong(Arrival::at)
-                        .thenComparing(Arrival::origin, Arrivals::compareOrigins)
-                        .thenComparing(Arrival::bytes, Arrays::compare));
+        found.sort(ORDER);
         return found;
     }
 

@@ -23,11 +23,14 @@ final class PaneRows {
     static final int RESULT = 6;
 
     private static final int COLUMNS = 15;
-    private static final int PART_OF_GROUP = 2;
 
-    private final byte[] key;
+    private byte[] key;
     private final Integer part;
     private final List<Row> rows = new ArrayList<>();
+
+    private long all;
+    private long onTime;
+    private long late;
 
     /** Why a pane fires. */
     enum Kind {
@@ -45,10 +48,15 @@ final class PaneRows {
     /** A pane's window, why it fires, and its number. */
     record Label(Bounds bounds, String place, Kind kind, long number) {}
 
-    /** For the key of a group: its bytes, null for rows of no key, and the part of a spread one. */
-    PaneRows(Row group) {
-        this.key = group.getAs(0);
-        this.part = group.length() > PART_OF_GROUP ? group.getAs(PART_OF_GROUP) : null;
+    /** For a key, null for rows of none; and the part of one that is spread, or null. */
+    PaneRows(byte[] key, Integer part) {
+        this.key = key;
+        this.part = part;
+    }
+
+    /** Turns to another key. */
+    void turnTo(byte[] next) {
+        key = next;
     }
 
     static StructType schema() {
@@ -90,7 +98,9 @@ final class PaneRows {
         rows.add(RowFactory.create(row));
     }
 
+    /** Gives a late event; how late is null for one that has no time. */
     void late(byte[] event, Long by) {
+        dropped();
         Object[] row = row(LATE);
         row[1] = event;
         row[2] = by;
@@ -98,14 +108,27 @@ final class PaneRows {
         rows.add(RowFactory.create(row));
     }
 
+    /** Counts a late event that is not kept. */
+    void dropped() {
+        all++;
+        late++;
+    }
+
     void dead(byte[] event) {
+        all++;
         Object[] row = row(DEAD);
         row[1] = event;
         rows.add(RowFactory.create(row));
     }
 
-    /** Counts what became of the events, as those in a window leave no row of their own. */
-    void tally(long all, long onTime, long late) {
+    /** Counts an event that is in a window. */
+    void onTime() {
+        all++;
+        onTime++;
+    }
+
+    /** Tells what became of the events, as those in a window leave no row of their own. */
+    void tally() {
         Object[] row = row(TALLY);
         row[10] = onTime;
         row[11] = all;

@@ -151,7 +151,7 @@ final class Parts implements FlatMapGroupsFunction<Row, Row, Row> {
 
     private boolean isWanted(byte[] result) {
         int having = aggregation.result().length() - 1;
-        return !terms.having() || WindowProcessor.isTrue(result, having);
+        return !terms.having() || WindowOperator.isTrue(result, having);
     }
 
     /** Gives a row without the columns it was put in place by. */

@@ -24,6 +24,7 @@ import java.util.List;
  * @param allowed how long after its end a window is corrected
  * @param keepsLate whether late events go on, instead of only being counted
  * @param spread over how many parts a key's events are spread, each with a state of its own; or 0
+ * @param buckets over how many buckets the keys of regular windows that fire once are spread
  * @param behind by how much it follows the watermark later, as its events come from a step that tells
  *     them so much later; -1 where they come at once
  */
@@ -48,6 +49,7 @@ record WindowTerms(
         long allowed,
         boolean keepsLate,
         int spread,
+        int buckets,
         long behind)
         implements Serializable {
 
@@ -94,6 +96,7 @@ record WindowTerms(
                 told.path("allowed_us").asLong(),
                 told.path("keep_late").asBoolean(),
                 told.path("spread").asInt(),
+                told.path("buckets").asInt(BucketedWindows.BUCKETS),
                 told.path("behind_us").asLong(-1));
     }
 
@@ -105,6 +108,12 @@ record WindowTerms(
     /** Whether a window can fire more than its on-time pane. */
     boolean firesAgain() {
         return earlyEvents > 0 || earlyTime > 0 || allowed > 0;
+    }
+
+    /** Whether its keys are kept in buckets; state that was kept otherwise is another. */
+    boolean isBucketed() {
+        boolean isRegular = kind.equals("tumbling") || kind.equals("hopping");
+        return isRegular && !firesAgain() && spread == 0;
     }
 
     /** Whether the values of the last pane are needed, to take them back. */

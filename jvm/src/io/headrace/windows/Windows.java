@@ -17,6 +17,7 @@ import io.headrace.formats.Call;
 import io.headrace.operators.Arrivals;
 import io.headrace.operators.Parcel;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Column;
@@ -42,6 +43,8 @@ public final class Windows {
 
     private static final String ROW = "_row";
     private static final String KEY = "_key";
+    private static final String BUCKET = "_bucket";
+    private static final String STRETCH = "_stretch";
     private static final String SPREAD = "_spread";
     private static final String PART = "_part";
     private static final int SPREADS = 256;
@@ -80,7 +83,7 @@ public final class Windows {
         Dataset<Row> fired =
                 groups(bounded, terms, parcel, by)
                         .transformWithState(
-                                processor(terms, aggregation, parcel),
+                                operator(terms, aggregation, parcel),
                                 isTimed ? TimeMode.EventTime() : TimeMode.None(),
                                 OutputMode.Append(),
                                 Encoders.row(PaneRows.schema()));
@@ -99,8 +102,11 @@ public final class Windows {
         return shaped(unpacked(given, parcel, by, aggregation), rows, terms);
     }
 
-    private static WindowProcessor processor(
+    private static WindowOperator operator(
             WindowTerms terms, Aggregation aggregation, Parcel parcel) {
+        if (terms.isBucketed()) {
+            return new BucketedWindows(terms, aggregation, parcel);
+        }
         switch (terms.kind()) {
             case "sessions":
                 return new SessionWindows(terms, aggregation, parcel);
@@ -122,10 +128,7 @@ public final class Windows {
                 .withColumn(END, when(alive, unix_micros(expr(terms.end()))));
     }
 
-    /**
-     * Groups packed rows by the step's columns. Dead letters and events without a time belong to no
-     * key; a number spreads them over all partitions.
-     */
+    /** Groups packed rows. Dead letters and events without a time belong to no key. */
     private static KeyValueGroupedDataset<Row, Row> groups(
             Dataset<Row> rows, WindowTerms terms, Parcel parcel, Parcel by) {
         Column belongs = lit(true);
@@ -139,20 +142,35 @@ public final class Windows {
         Dataset<Row> grouped =
                 rows.select(
                                 parcel.packed(rows).as(ROW),
-                                when(belongs, key).as(KEY))
-                        .withColumn(SPREAD, when(col(KEY).isNull(), spread(SPREADS)));
-        List<Column> keys = new ArrayList<>(List.of(col(KEY), col(SPREAD)));
-        if (terms.spread() > 0) {
-            grouped = grouped.withColumn(PART, spread(terms.spread()));
-            keys.add(col(PART));
-        }
+                                when(belongs, key).as(KEY));
         if (terms.isBehind()) {
             grouped = grouped.withColumn(Before.COLUMN, Before.column(rows.sparkSession()));
         }
-        Column[] keyed = keys.toArray(Column[]::new);
+        Map<String, Column> groups = groupedBy(terms);
+        for (Map.Entry<String, Column> each : groups.entrySet()) {
+            grouped = grouped.withColumn(each.getKey(), each.getValue());
+        }
+        Column[] keyed = groups.keySet().stream().map(Column::new).toArray(Column[]::new);
         // Spark binds a row by position and wants all columns bound, the key's too.
         return grouped.groupBy(keyed)
                 .as(Encoders.row(grouped.select(keyed).schema()), Encoders.row(grouped.schema()));
+    }
+
+    /** What rows are grouped by. Those that belong to no key are spread over all partitions. */
+    private static Map<String, Column> groupedBy(WindowTerms terms) {
+        Map<String, Column> columns = new LinkedHashMap<>();
+        if (terms.isBucketed()) {
+            columns.put(BUCKET, spread(coalesce(col(KEY), col(ROW)), terms.buckets()));
+            // For the cells of the state store; rows have none.
+            columns.put(STRETCH, lit(null).cast(DataTypes.LongType));
+            return columns;
+        }
+        columns.put(KEY, col(KEY));
+        columns.put(SPREAD, when(col(KEY).isNull(), spread(col(ROW), SPREADS)));
+        if (terms.spread() > 0) {
+            columns.put(PART, spread(col(ROW), terms.spread()));
+        }
+        return columns;
     }
 
     /** The columns of the key; a step without any has one key for all. */
@@ -162,8 +180,8 @@ public final class Windows {
                 : terms.by().stream().map(name -> rows.col(Parcel.quoted(name))).toArray(Column[]::new);
     }
 
-    private static Column spread(int parts) {
-        return pmod(xxhash64(col(ROW)), lit(parts)).cast(DataTypes.IntegerType);
+    private static Column spread(Column bytes, int parts) {
+        return pmod(xxhash64(bytes), lit(parts)).cast(DataTypes.IntegerType);
     }
 
     /** Turns the bytes of events, keys and results into structs. */
