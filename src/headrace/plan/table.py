@@ -8,7 +8,7 @@ deletion, and one that it never kept was never there.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -26,6 +26,32 @@ _UNSTEADY = re.compile(
     r"|(current_timestamp|current_date|current_time|localtimestamp)\b)",
     re.IGNORECASE,
 )
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """What stays the same of a row as long as it is there.
+
+    Args:
+        columns: Each with the parts of the key that it is computed from.
+        parts: All parts of the key; who knows fewer cannot tell the rows apart.
+    """
+
+    columns: Mapping[str, frozenset[str]]
+    parts: frozenset[str]
+
+    @classmethod
+    def of(cls, key: Sequence[str]) -> Fixed:
+        """Give the columns of a key."""
+        return cls({name: frozenset([name]) for name in key}, frozenset(key))
+
+    def parts_of(self, columns: Iterable[str]) -> frozenset[str]:
+        """Give the parts of the key that columns come from together."""
+        return frozenset().union(*(self.columns[name] for name in columns))
+
+    def tells_apart(self, column: str) -> bool:
+        """Tell whether a column comes from the whole key."""
+        return self.columns.get(column) == self.parts
 
 
 @dataclass
