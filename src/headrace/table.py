@@ -262,10 +262,12 @@ def written_rows(table: Table, sink: Sink, output: str, where: str) -> Step:
             "table.changes().",
             where=where,
         )
-    key = sink.key or (table.key[0] if len(table.key) == 1 else None)
+    if sink.key is None and table.key:
+        return rows_of(table.step, table.key, where)
+    key = sink.key
     if key is None or key not in table.row or not table.fixed.tells_apart(key):
         raise _key_differs(table, sink, output, where)
-    return rows_of(table.step, key, where)
+    return rows_of(table.step, [key], where)
 
 
 def viewed_rows(

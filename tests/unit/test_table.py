@@ -176,9 +176,17 @@ def test_a_table_is_not_written_by_another_column() -> None:
         bank.write("users", table.select("city"), sinks.kafka("users"))
     with refused("table-key-differs"):
         bank.write("users", table, sinks.kafka("users", key="town"))
-    pair = Pipeline("bank").table(SOURCE, key=("user_id", "city"))
+
+
+def test_a_table_of_several_key_columns_is_written_by_all_of_them() -> None:
+    bank = Pipeline("bank")
+    pair = bank.table(SOURCE, key=("user_id", "city"))
+    bank.write("users", pair.rename(city="town"), sinks.kafka("users"))
     with refused("table-key-differs"):
-        bank.write("users", pair, sinks.kafka("users"))
+        bank.write("towns", pair.select("city"), sinks.redis("towns"))
+
+    (output,) = bank.outputs
+    assert (output.key, output.keys) == (None, ("user_id", "town"))
 
 
 def test_a_part_of_a_key_does_not_tell_rows_apart() -> None:

@@ -117,12 +117,15 @@ def changes_of(before: Step, where: str) -> Step:
     return Select(columns, None, before.time, where, before, expressions)
 
 
-def rows_of(before: Step, key: str | None, where: str) -> TableRows:
+def rows_of(before: Step, keys: Sequence[str], where: str) -> TableRows:
     """Give the step whose rows are those of the table, each under its columns."""
+    key = keys[0] if len(keys) == 1 else None
+    several = tuple(keys) if len(keys) > 1 else ()
     row = _row(before)
     expressions = {name: _either(name, row) for name in row.names}
     gone = _Sql().column("after").plain(" IS NULL").typed(Truth())
-    return TableRows(row, key, None, where, before, expressions | {DELETED: gone})
+    expressions[DELETED] = gone
+    return TableRows(row, key, None, where, before, expressions, several)
 
 
 def require_steady(expression: Expression, where: str) -> None:

@@ -4,9 +4,11 @@ import io.headrace.delivery.LedgerRecord;
 import io.headrace.delivery.RowSink;
 import io.headrace.delivery.SinkLane;
 import io.headrace.delivery.SinkTerms;
+import io.headrace.sinks.Names;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 
 /** A table of PostgreSQL as a sink: rows are added, or replace those of their key. */
@@ -38,7 +40,9 @@ public final class PostgresSink implements RowSink {
                         settings.get("schema"),
                         settings.get("table"),
                         new Columns(settings.get("columns")),
-                        settings.get("mode").equals("append") ? null : settings.get("key"));
+                        settings.get("mode").equals("append")
+                                ? List.of()
+                                : Names.read(settings.get("key")));
         lockTimeoutMs = Long.parseLong(settings.getOrDefault("lock_timeout_ms", "10000"));
         statementTimeoutMs =
                 Long.parseLong(settings.getOrDefault("statement_timeout_ms", "600000"));
