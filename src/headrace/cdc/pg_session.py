@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from threading import Timer
 from typing import TYPE_CHECKING, Any
 
+from headrace.cdc.preparing import blocked
 from headrace.errors import CaptureError
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ def connected(
             psycopg.errors.LockNotAvailable,
             psycopg.errors.QueryCanceled,
         ) as error:
-            raise _blocked(name, error) from error
+            said = str(error).strip().splitlines()[0]
+            raise blocked(name, said, "pg_stat_activity") from error
         except psycopg.OperationalError as error:
             raise _unreachable(name, error) from error
 
@@ -85,13 +87,4 @@ def _unreachable(name: str, error: Exception) -> CaptureError:
         detail=str(error).strip().splitlines()[-1],
         hint="`headrace status` shows what runs; on our own server, make the "
         "database with `create database`, and name others in the settings.",
-    )
-
-
-def _blocked(name: str, error: Exception) -> CaptureError:
-    return CaptureError(
-        "capture-blocked",
-        f'others hold what the capture of "{name}" has to look at or change',
-        detail=str(error).strip().splitlines()[0],
-        hint="find the other session in pg_stat_activity, and let it end.",
     )
