@@ -119,11 +119,10 @@ def test_every_sink_keeps_and_deletes_rows_by_the_whole_key(
     left = [replace(changed, what="nail"), *others]
     with Rig(shop.pipeline, spark, servers=addresses) as rig:
         rig.feed(TOPIC, *(captured("insert", line) for line in LINES))
-        key = {name: getattr(gone, name) for name in KEY}
         rig.feed(
             TOPIC,
             captured("update", left[0], position=2),
-            captured("delete", key, position=3),
+            captured("delete", gone, position=3),
         )
 
     rows = sorted((*(getattr(line, name) for name in KEY), line.what) for line in left)
