@@ -6,7 +6,6 @@ By default some thousand rows; ``BANK_ROWS=100000`` makes it the whole bank.
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -23,6 +22,7 @@ from bank_copies import (
     in_opensearch,
     in_redis,
 )
+from killing import kill
 from supervised import COMMAND, Supervised
 from waiting import wait_until
 
@@ -76,7 +76,7 @@ def test_the_copies_equal_the_database_whatever_is_killed(
         )
         if what == "driver":
             bank.add_column()
-        kill(servers, pipeline, what)
+        kill_and_start(servers, pipeline, what)
         working.wait()
 
     wanted = {table: in_database(bank.address, table) for table in TABLES}
@@ -108,16 +108,13 @@ def capture(servers: Stack) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def kill(servers: Stack, pipeline: Supervised, what: str) -> None:
+def kill_and_start(servers: Stack, pipeline: Supervised, what: str) -> None:
     """Kill with no warning, and start again what does not start by itself."""
     if what == "driver":
         pipeline.kill()
         return
-    site = servers.site()
-    for name in SERVICES[what].process_names(site.brokers):
-        process = site.process(name).pid
-        assert process is not None, f"{name} does not run"
-        os.kill(process, signal.SIGKILL)
+    for name in SERVICES[what].process_names(servers.site().brokers):
+        kill(servers, name)
     servers.up([what])
 
 
