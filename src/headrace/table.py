@@ -11,6 +11,7 @@ from headrace.plan.columns import require_column_names
 from headrace.plan.groups import AskedGroup, group_table
 from headrace.plan.steps import Output, Step
 from headrace.plan.table import (
+    Fixed,
     changes_of,
     computed,
     kept_where,
@@ -40,18 +41,19 @@ class Table:
         step: Its changes: the rows before and after each.
         key: The columns of its key, as far as it still has them.
         fixed: The columns that are the same as long as a row is there: those of the
-            key, and what is computed from nothing else.
+            key, and what is computed from nothing else; each with the parts of the
+            key that it comes from. By default the key itself.
 
     Example:
         ``rich = profiles.where("balance > 100000").select("user_id", "balance")``
     """
 
     def __init__(
-        self, step: Step, key: Sequence[str], fixed: frozenset[str] | None = None
+        self, step: Step, key: Sequence[str], fixed: Fixed | None = None
     ) -> None:
         self._step = step
         self.key = tuple(key)
-        self.fixed = frozenset(key) if fixed is None else fixed
+        self.fixed = Fixed.of(key) if fixed is None else fixed
 
     @property
     def step(self) -> Step:
@@ -219,7 +221,7 @@ class Table:
         """Build the columns of new names and what each of them is."""
         row = self.row
         require_column_names([name for name, _ in chosen], where)
-        expressions, fields, fixed = {}, [], set()
+        expressions, fields, fixed = {}, [], {}
         # A column under its own name comes before its copies.
         passed: dict[str, str] = {}
         for name, text in chosen:
@@ -232,11 +234,15 @@ class Table:
                 fields.append(Field(name, expressions[name].type, required=False))
             require_steady(expressions[name], where)
             used = _names(expressions[name], row)
-            if used and used <= self.fixed:
-                fixed.add(name)
+            if used and used <= self.fixed.columns.keys():
+                fixed[name] = self.fixed.parts_of(used)
         step = computed(self._step, expressions, Record(tuple(fields)), where)
         key = [passed[name] for name in self.key if name in passed]
-        return Table(step, key if len(key) == len(self.key) else (), frozenset(fixed))
+        return Table(
+            step,
+            key if len(key) == len(self.key) else (),
+            Fixed(fixed, self.fixed.parts),
+        )
 
 
 def written_rows(table: Table, sink: Sink, output: str, where: str) -> Step:
@@ -256,10 +262,12 @@ def written_rows(table: Table, sink: Sink, output: str, where: str) -> Step:
             "table.changes().",
             where=where,
         )
-    key = sink.key or (table.key[0] if len(table.key) == 1 else None)
-    if key is None or key not in table.row or key not in table.fixed:
+    if sink.key is None and table.key:
+        return rows_of(table.step, table.key, where)
+    key = sink.key
+    if key is None or key not in table.row or not table.fixed.tells_apart(key):
         raise _key_differs(table, sink, output, where)
-    return rows_of(table.step, key, where)
+    return rows_of(table.step, [key], where)
 
 
 def viewed_rows(
@@ -318,13 +326,14 @@ def _key_differs(table: Table, sink: Sink, output: str, where: str) -> StepError
     given = f'is keyed by "{sink.key}"' if sink.key else "has no one key"
     key = ", ".join(table.key)
     detail = f"the key of the table is {key}." if key else "its key was left out."
+    parts = ", ".join(table.key if len(table.key) > 1 else ("order_id", "line"))
     return StepError(
         "table-key-differs",
         f'output "{output}" of a table {given}, which does not tell its rows apart',
         detail=f"{detail} A row that changes stays under its key in the sink, and is "
         "deleted by it.",
         hint="key the sink by the table's key, or by a column that is computed from "
-        "it alone: derive(id=\"concat_ws('/', order_id, line)\").",
+        f'all of it and nothing else: derive(id="to_json(struct({parts}))").',
         where=where,
     )
 

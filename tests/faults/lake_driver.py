@@ -47,7 +47,7 @@ def run(spark: SparkSession, given: dict[str, Any]) -> dict[str, Any]:
         sql.lit(None).cast("timestamp").alias("timestamp"),
     )
     sink = declared(given)
-    settings = sink.settings(None) | {"columns": schema, "key": "key"}
+    settings = sink.settings(None) | {"columns": schema, "key": '["key"]'}
     terms = Terms(
         pipeline="copying",
         query="main",

@@ -30,7 +30,8 @@ class Lanes:
         told = terms(
             f"p{uuid.uuid4().hex[:8]}", "copy", system, java_map(spark, settings)
         )
-        self.sink = java_class(spark, f"sinks.{kind}")(told)
+        room = "" if system == "postgres" else "sinks."
+        self.sink = java_class(spark, f"{room}{kind}")(told)
 
     def claimed(self, lane: int = 0) -> Any:
         """Open a lane and claim it."""
@@ -44,8 +45,10 @@ class Lanes:
         return row(key.encode(), text, version)
 
     def record(self, batch: int, lanes: int = 1) -> Any:
-        told = {"lineage": "here", "batch": batch, "lanes": lanes, "rows": 1}
+        told: dict[str, Any] = {"lineage": "here", "batch": batch}
+        told |= {"lanes": lanes, "rows": 1}
         told |= {"checksum": None, "offsets": [], "topics": {"a": "1", "b": "2"}}
+        told["topics"] |= dict(self.sink.targets())
         record = java_class(self._spark, "delivery.LedgerRecord")
         return record.parse(json.dumps(told).encode())
 

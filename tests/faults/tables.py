@@ -42,7 +42,7 @@ class Accounts:
             "schema": "public",
             "table": self.name,
             "mode": "upsert",
-            "key": "id",
+            "key": '["id"]',
             "columns": json.dumps(event_type(Account).record.spark),
             "lock_timeout_ms": "300",
         }

@@ -6,7 +6,6 @@ By default some thousand rows; ``BANK_ROWS=100000`` makes it the whole bank.
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -23,6 +22,7 @@ from bank_copies import (
     in_opensearch,
     in_redis,
 )
+from killing import kill
 from supervised import COMMAND, Supervised
 from waiting import wait_until
 
@@ -53,11 +53,15 @@ def pipeline(servers: Stack, tmp_path: Path) -> Iterator[Supervised]:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(3600)
 def test_the_copies_equal_the_database_whatever_is_killed(
-    servers: Stack, bank: Bank, pipeline: Supervised, tmp_path: Path
+    servers: Stack,
+    bank: Bank,
+    pipeline: Supervised,
+    tmp_path: Path,
+    record_property: Callable[[str, object], None],
 ) -> None:
-    bank.load(ROWS * 6 // 10)
+    bank.load(ROWS)
     capture(servers)
     redis, search = servers.address("redis"), servers.address("opensearch")
 
@@ -67,18 +71,22 @@ def test_the_copies_equal_the_database_whatever_is_killed(
         wait_until(
             "something arrives",
             lambda: len(in_redis(redis, "payments")) != seen,  # noqa: B023
-            seconds=300,
+            seconds=600,
             step=0.5,
         )
         if what == "driver":
             bank.add_column()
-        kill(servers, pipeline, what)
+        kill_and_start(servers, pipeline, what)
         working.wait()
 
     wanted = {table: in_database(bank.address, table) for table in TABLES}
-    assert sum(map(len, wanted.values())) > ROWS // 2
+    assert sum(map(len, wanted.values())) > ROWS
+    record_property("rows", {table: len(rows) for table, rows in wanted.items()})
+    record_property("changes", bank.done)
     equal(lambda table: in_redis(redis, table), wanted)
     pipeline.stop()
+    record_property("ends", pipeline.ends)
+    record_property("errors", sorted(pipeline.slugs))
 
     warehouse = psycopg.conninfo.make_conninfo(bank.server, dbname="warehouse")
     lake = in_lake(tmp_path / "lake")
@@ -100,16 +108,13 @@ def capture(servers: Stack) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def kill(servers: Stack, pipeline: Supervised, what: str) -> None:
+def kill_and_start(servers: Stack, pipeline: Supervised, what: str) -> None:
     """Kill with no warning, and start again what does not start by itself."""
     if what == "driver":
         pipeline.kill()
         return
-    site = servers.site()
-    for name in SERVICES[what].process_names(site.brokers):
-        process = site.process(name).pid
-        assert process is not None, f"{name} does not run"
-        os.kill(process, signal.SIGKILL)
+    for name in SERVICES[what].process_names(servers.site().brokers):
+        kill(servers, name)
     servers.up([what])
 
 
@@ -119,6 +124,6 @@ def equal(read: Callable[[str], Rows], wanted: dict[str, Rows]) -> None:
         wait_until(
             f"the copy of {table} equals it",
             lambda: not differences(rows, read(table)),  # noqa: B023
-            seconds=300,
+            seconds=600,
             step=1,
         )

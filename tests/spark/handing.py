@@ -90,7 +90,7 @@ class Handing:
         settings = self.sink.settings(None)
         settings["columns"] = self.schema.json()
         if self.key is not None:
-            settings["key"] = self.key
+            settings["key"] = json.dumps([self.key])
         terms = Terms(
             pipeline=self.pipeline,
             query=query,

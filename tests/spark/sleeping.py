@@ -27,7 +27,7 @@ class SleepingSink:
         self._jvm = jvm.io.headrace
         settings = handing.sink.settings(None) | {"columns": handing.schema.json()}
         if handing.key is not None:
-            settings["key"] = handing.key
+            settings["key"] = json.dumps([handing.key])
         terms = self._jvm.delivery.SinkTerms(
             handing.pipeline,
             "copy",

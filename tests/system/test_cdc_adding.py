@@ -164,6 +164,11 @@ def test_a_table_without_a_key_is_refused_before_anything_is_made(bank: Bank) ->
             "alter table users replica identity nothing",
             "capture-key-missing",
         ),
+        (
+            "create table users (id int primary key); "
+            "alter table users enable row level security",
+            "capture-rows-hidden",
+        ),
     ],
 )
 def test_what_cannot_be_captured_is_refused_by_name(

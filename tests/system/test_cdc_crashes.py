@@ -47,6 +47,25 @@ def test_rows_that_share_one_lsn_survive_a_killed_worker(bank: Bank) -> None:
     check(bank.capture)
 
 
+def test_a_connect_that_starts_is_away_and_has_lost_no_connector(bank: Bank) -> None:
+    bank.make()
+    bank.add()
+    kill(bank.stack, "connect")
+    starting = Thread(target=bank.stack.up, args=[["connect"]])
+    starting.start()
+    found: set[str] = set()
+    while starting.is_alive():
+        try:
+            config = bank.cluster.config(bank.capture.connector)
+            found.add("missing" if config is None else "there")
+        except CaptureError as error:
+            found.add(error.slug)
+    starting.join()
+
+    assert found <= {"there", "connect-unreachable"}
+    assert bank.cluster.config(bank.capture.connector) is not None
+
+
 def test_a_change_right_behind_a_commit_is_not_taken_for_it(bank: Bank) -> None:
     """The commit's LSN is that of the next record, of a transaction begun before."""
     bank.make()

@@ -12,6 +12,7 @@ from waiting import wait_until
 
 from headrace import CaptureError
 from headrace.cdc import captures
+from headrace.cdc.pg_session import connected
 from headrace.cdc.status import status_of
 from headrace.cdc.watching import Watch, check, problems
 
@@ -168,6 +169,50 @@ def test_a_right_that_was_taken_is_named_and_given_again(
     captured.run("insert into users values (9, 'afterwards')")
     captured.await_equal()
     check(captured.capture)
+
+
+def test_rows_that_are_hidden_from_the_role_are_named_before_they_can_lack(
+    captured: Bank,
+) -> None:
+    captured.run("alter table users enable row level security")
+    (problem,) = problems(captured.capture)
+    with pytest.raises(CaptureError, match="capture-rows-hidden"):
+        captures.resnapshot(captured.capture)
+
+    assert problem.slug == "capture-rows-hidden"
+    captured.run(f"alter role {captured.capture.slot} bypassrls")
+    mend(captured)
+
+
+def test_a_look_waits_for_no_lock_on_a_table(captured: Bank) -> None:
+    with psycopg.connect(captured.capture.url) as other:
+        other.execute("lock table users in access exclusive mode")
+        status = status_of(captured.capture)
+
+    assert status.problems == ()
+    assert status.standing.reading
+
+
+def test_a_lock_that_others_hold_is_named(bank: Bank) -> None:
+    bank.make()
+    url = bank.capture.url
+    with psycopg.connect(url) as other:
+        other.execute("lock table users in access exclusive mode")
+        with (
+            pytest.raises(CaptureError, match="capture-blocked") as blocked,
+            connected(url, bank.name) as connection,
+        ):
+            connection.execute("set lock_timeout = '100ms'; select from users")
+
+    assert "lock timeout" in str(blocked.value.detail)
+
+
+def test_a_database_that_does_not_answer_is_unreachable(bank: Bank) -> None:
+    with (
+        pytest.raises(CaptureError, match="database-unreachable"),
+        connected(bank.capture.url, bank.name, seconds=0.5) as connection,
+    ):
+        connection.execute("select pg_sleep(25)")
 
 
 def test_a_key_that_was_dropped_is_named(captured: Bank) -> None:

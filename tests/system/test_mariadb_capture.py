@@ -16,6 +16,7 @@ from waiting import wait_until
 from headrace import CaptureError
 from headrace.cdc import captures
 from headrace.cdc.lag import lag_of
+from headrace.cdc.my_session import connected
 from headrace.cdc.place import Capture
 from headrace.cdc.status import status_of
 from headrace.cdc.systems import system_of
@@ -322,6 +323,18 @@ def test_times_beyond_a_day_are_refused(shop: Shop) -> None:
     shop.run("insert into users values (1, '25:00:00')")
 
     assert refused(shop).slug == "capture-column-unsupported"
+
+
+def test_a_lock_that_others_hold_is_named(shop: Shop) -> None:
+    shop.make()
+    asked = f"set statement lock_wait_timeout = 1 for select id from {shop.table}"  # noqa: S608
+    with shop.transaction() as other:
+        other.execute(f"lock tables {shop.table} write")
+        with (
+            pytest.raises(CaptureError, match="capture-blocked"),
+            connected(shop.capture.url, shop.name) as session,
+        ):
+            session.rows(asked)
 
 
 def test_what_is_no_table_is_refused(shop: Shop) -> None:

@@ -62,7 +62,7 @@ def _begin(
     cluster: ConnectCluster, capture: Capture, wish: Wish, login: Login, tell: Tell
 ) -> None:
     system = system_of(capture)
-    system.require_new(capture, wish)
+    system.require_new(capture, wish, login)
     _make_topics(capture, wish, wish.tables)
     identity = system.prepare(capture, wish, login, wish.tables)
     # A topic of an earlier capture holds rows that may be gone by now.

@@ -232,7 +232,11 @@ class ConnectCluster:
                 return _Answer(answer.status, json.loads(text) if text else None)
         except urllib.error.HTTPError as error:
             with error:
-                return _Answer(error.code, _object(error.read()))
+                said = _object(error.read())
+            # Its server listens before it knows any path, and then nothing is found.
+            if error.code == http.HTTPStatus.NOT_FOUND and "error_code" not in said:
+                raise self._unreachable("it is starting.") from error
+            return _Answer(error.code, said)
         except (OSError, ValueError, http.client.HTTPException) as error:
             raise self._unreachable(f"{error}.") from error
 
@@ -249,12 +253,13 @@ def _path(name: str) -> str:
     return f"/connectors/{urllib.parse.quote(name, safe='')}"
 
 
-def _object(body: bytes) -> Any:
+def _object(body: bytes) -> dict[str, Any]:
     """Read an error's body, which need not be JSON where a proxy answers."""
     try:
-        return json.loads(body)
+        said = json.loads(body)
     except ValueError:
         return {}
+    return said if isinstance(said, dict) else {}
 
 
 def _complaints(message: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from headrace.cdc.preparing import blocked
 from headrace.errors import CaptureError
 
 if TYPE_CHECKING:
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
 PORT = 3306
 
 _SECONDS = 10
+_LOCK_SECONDS = 10
+
+# To look for values that could not be told, a table is read from end to end.
+_ANSWER_SECONDS = 600
+
+_LOCK_HELD = 1205
 
 # Errors by which a server says that an account may not do something.
 _DENIALS = {1044, 1142, 1143, 1227, 1370, 1410}
@@ -50,7 +57,8 @@ def connected(url: str, name: str) -> Iterator[Session]:
 
     Raises:
         CaptureError: [database-unreachable] it does not let us in, or ends what was
-            begun; [capture-permission-denied] it does not let us do something.
+            begun; [capture-permission-denied] it does not let us do something;
+            [capture-blocked] somebody holds what we have to look at or change.
     """
     import pymysql  # noqa: PLC0415 - only work on captures needs it
 
@@ -70,6 +78,9 @@ def connected(url: str, name: str) -> Iterator[Session]:
             charset="utf8mb4",
             autocommit=True,
             connect_timeout=_SECONDS,
+            read_timeout=_ANSWER_SECONDS,
+            write_timeout=_ANSWER_SECONDS,
+            init_command=f"set lock_wait_timeout = {_LOCK_SECONDS}",
             **{option: value for option, value in given.items() if value},
         )
     except (pymysql.MySQLError, OSError) as error:
@@ -78,6 +89,9 @@ def connected(url: str, name: str) -> Iterator[Session]:
         try:
             yield Session(connection)
         except pymysql.MySQLError as error:
+            if error.args[0] == _LOCK_HELD:
+                said = str(error.args[-1])
+                raise blocked(name, said, "show processlist") from error
             if error.args[0] not in _DENIALS:
                 raise _unreachable(name, error) from error
             raise CaptureError(

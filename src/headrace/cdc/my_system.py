@@ -35,7 +35,7 @@ class MySystem:
     # The connector knows the shape of the tables that its snapshot has read.
     adds_beside = False
 
-    def require_new(self, capture: Capture, wish: Wish) -> None:
+    def require_new(self, capture: Capture, wish: Wish, _login: Login) -> None:
         """Refuse tables without a key, and a log that does not hold all changes."""
         if wish.publication is not None or wish.slot is not None:
             raise CaptureError(

@@ -10,7 +10,7 @@ from headrace.cdc.filling import Filling
 from headrace.cdc.notes import Notes
 from headrace.cdc.outbox import TABLE, table_ddl
 from headrace.cdc.own_connector import renew
-from headrace.cdc.pg_catalogue import connected
+from headrace.cdc.pg_session import connected
 from headrace.cdc.pg_system import PgSystem
 from headrace.cdc.place import Capture
 from headrace.cdc.systems import system_of
@@ -94,7 +94,7 @@ def add_outbox(
     with connected(ours.url, ours.database) as connection:
         connection.execute(table_ddl(table).encode())
     system = system_of(ours)
-    system.require_new(ours, wish)
+    system.require_new(ours, wish, login)
     notes = Notes(
         (table,), system.prepare(ours, wish, login, (table,)), None, capture.database
     )

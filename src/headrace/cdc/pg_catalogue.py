@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headrace.errors import CaptureError
-
 if TYPE_CHECKING:
     from psycopg import Connection
-
-_SECONDS = 10
 
 _TABLES = """
 select n.nspname || '.' || c.relname, c.relkind::text, c.relreplident::text,
@@ -35,7 +30,7 @@ from pg_publication where pubname = %s
 
 _MEMBERS = """
 select n.nspname || '.' || c.relname, r.oid::text, r.xmin::text,
-  r.prqual is not null or r.prattrs is not null
+  coalesce(to_jsonb(r) ->> 'prqual', to_jsonb(r) ->> 'prattrs') is not null
 from pg_publication_rel r
 join pg_publication p on p.oid = r.prpubid
 join pg_class c on c.oid = r.prrelid
@@ -43,13 +38,45 @@ join pg_namespace n on n.oid = c.relnamespace
 where p.pubname = %s
 """
 
+# The view pg_publication_tables says the same, and waits for every lock on a table.
 _PUBLISHED = """
-select distinct t.schemaname || '.' || t.tablename, c.oid::text
-from pg_publication_tables t
-join pg_namespace n on n.nspname = t.schemaname
-join pg_class c on c.relnamespace = n.oid and c.relname = t.tablename
-where t.pubname = %s
+with recursive publication as (
+  select oid, puballtables, pubviaroot from pg_publication where pubname = %s
+), member(relation) as (
+  select c.oid from pg_class c
+  join pg_namespace n on n.oid = c.relnamespace
+  join publication p on {whole}
+  where c.relkind in ('r', 'p') and c.relpersistence = 'p'
+    and n.nspname not in ('pg_catalog', 'information_schema')
+  union
+  select r.prrelid from pg_publication_rel r join publication p on p.oid = r.prpubid
+), published(relation) as (
+  select relation from member
+  union
+  select i.inhrelid from published
+  join pg_inherits i on i.inhparent = published.relation
+  join pg_class c on c.oid = i.inhrelid and c.relispartition
+  join publication p on not p.pubviaroot
+)
+select n.nspname || '.' || c.relname, c.oid::text
+from published
+join pg_class c on c.oid = published.relation
+join pg_namespace n on n.oid = c.relnamespace
+cross join publication p
+where case when p.pubviaroot
+  then not (c.relispartition and exists (
+    select from pg_inherits i join member m on m.relation = i.inhparent
+    where i.inhrelid = c.oid))
+  else c.relkind = 'r' end
 """
+
+_WHOLE = "p.puballtables"
+_WHOLE_SCHEMAS = """(p.puballtables or exists (
+  select from pg_publication_namespace s
+  where s.pnpubid = p.oid and s.pnnspid = c.relnamespace))"""
+
+# Publications of schemas, row filters and lists of columns came with it.
+_SCHEMAS = 150000
 
 _SLOT = """
 select database, plugin, active, wal_status, coalesce(to_jsonb(s) ->>
@@ -57,6 +84,20 @@ select database, plugin, active, wal_status, coalesce(to_jsonb(s) ->>
   restart_lsn - '0/0', confirmed_flush_lsn - '0/0',
   pg_current_wal_lsn() - restart_lsn, pg_current_wal_lsn() - confirmed_flush_lsn
 from pg_replication_slots s where slot_name = %s
+"""
+
+
+# As PostgreSQL decides it: by row_security_active, if that could be asked of others.
+_HIDDEN = """
+select n.nspname || '.' || c.relname
+from pg_class c
+join pg_namespace n on n.oid = c.relnamespace
+left join pg_roles r on r.rolname = %(role)s
+where n.nspname || '.' || c.relname = any(%(tables)s) and c.relrowsecurity
+  and not coalesce(r.rolsuper or r.rolbypassrls, false)
+  and (c.relforcerowsecurity
+    or not coalesce(pg_has_role(r.oid, c.relowner, 'usage'), false))
+order by 1
 """
 
 
@@ -105,29 +146,6 @@ class Slot:
         return self.wal_status == "lost" or self.restart_lsn is None
 
 
-@contextmanager
-def connected(url: str, name: str) -> Iterator[Connection[Any]]:
-    """Open a database, and commit each statement by itself.
-
-    Raises:
-        CaptureError: [database-unreachable] it does not let us in.
-    """
-    import psycopg  # noqa: PLC0415 - only work on captures needs it
-
-    try:
-        connection = psycopg.connect(url, autocommit=True, connect_timeout=_SECONDS)
-    except psycopg.OperationalError as error:
-        raise CaptureError(
-            "database-unreachable",
-            f'database "{name}" does not let us in',
-            detail=str(error).strip().splitlines()[-1],
-            hint="`headrace status` shows what runs; on our own server, make the "
-            "database with `create database`, and name others in the settings.",
-        ) from error
-    with connection:
-        yield connection
-
-
 def tables_of(
     connection: Connection[Any], names: Sequence[str]
 ) -> dict[str, TableFacts]:
@@ -145,7 +163,10 @@ def publication_of(connection: Connection[Any], name: str) -> Publication | None
     if row is None:
         return None
     oid, xmin, _all_tables, every_operation = row
-    members = dict(connection.execute(_PUBLISHED, [name]).fetchall())
+    has_schemas = connection.info.server_version >= _SCHEMAS
+    whole = _WHOLE_SCHEMAS if has_schemas else _WHOLE
+    published = connection.execute(_PUBLISHED.format(whole=whole).encode(), [name])
+    members = dict(published.fetchall())
     partial = set()
     for table, entry, written, filtered in connection.execute(_MEMBERS, [name]):
         members[table] = f"{entry}:{written}"
@@ -190,6 +211,17 @@ def missing_rights(
         if not (may and may[0]):
             found.append(f'role "{role}" may not select from {table}')
     return found
+
+
+def tables_hidden_from(
+    connection: Connection[Any], role: str, tables: Sequence[str]
+) -> list[str]:
+    """Give the tables of which a role may be shown some rows alone.
+
+    A role that does not exist is one without any right.
+    """
+    rows = connection.execute(_HIDDEN, {"role": role, "tables": list(tables)})
+    return [table for (table,) in rows.fetchall()]
 
 
 def _whole(number: Any) -> int | None:

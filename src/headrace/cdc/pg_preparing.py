@@ -14,6 +14,7 @@ from headrace.cdc.pg_catalogue import (
     missing_rights,
     publication_of,
     slot_of,
+    tables_hidden_from,
     tables_of,
 )
 from headrace.cdc.preparing import name_taken, no_key, no_table
@@ -82,6 +83,33 @@ def _require_table(facts: TableFacts | None, table: str) -> None:
             hint=f"alter table {table} replica identity default; with full, changes "
             "also carry the row as it was before.",
         )
+
+
+def require_whole(
+    connection: Connection[Any], role: str, tables: Sequence[str]
+) -> None:
+    """Refuse tables of which a snapshot would hold a part of the rows alone.
+
+    Raises:
+        CaptureError: [capture-rows-hidden] they have row-level security, and the role
+            is neither exempt from it nor their owner.
+    """
+    hidden = tables_hidden_from(connection, role, tables)
+    if hidden:
+        raise rows_hidden(role, hidden)
+
+
+def rows_hidden(role: str, tables: Sequence[str]) -> CaptureError:
+    """Say of which tables a role is not shown all rows."""
+    return CaptureError(
+        "capture-rows-hidden",
+        f'role "{role}" is not shown every row of {", ".join(tables)}',
+        detail="row-level security is on, so a snapshot would lack rows without a "
+        "word, and a new one would delete them from the log.",
+        hint=f'let a superuser run `alter role "{role}" bypassrls`; for a new '
+        "capture, make such a role first, and name it with --role and "
+        "--password-file.",
+    )
 
 
 def ensure_role(

@@ -10,7 +10,7 @@ from headrace.cdc.connect import ConnectCluster
 from headrace.cdc.connector import postgres_settings
 from headrace.cdc.notes import Notes
 from headrace.cdc.own_connector import outdated, require_own_connector
-from headrace.cdc.pg_catalogue import Publication, connected, slot_of
+from headrace.cdc.pg_catalogue import Publication, slot_of
 from headrace.cdc.pg_describing import describe_table
 from headrace.cdc.pg_preparing import (
     PgNames,
@@ -22,7 +22,9 @@ from headrace.cdc.pg_preparing import (
     grant,
     require_capturable,
     require_free_slot,
+    require_whole,
 )
+from headrace.cdc.pg_session import connected
 from headrace.cdc.pg_watching import PgWatch
 from headrace.cdc.place import Capture
 from headrace.cdc.systems import Offset, Standing
@@ -35,11 +37,12 @@ class PgSystem:
 
     adds_beside = True
 
-    def require_new(self, capture: Capture, wish: Wish) -> None:
-        """Refuse tables without a key, and a slot that exists."""
+    def require_new(self, capture: Capture, wish: Wish, login: Login) -> None:
+        """Refuse tables without a key or with hidden rows, and a slot that exists."""
         require_own_connector(ConnectCluster(capture.connect))
         with connected(capture.url, capture.database) as connection:
             require_capturable(connection, wish.tables)
+            require_whole(connection, login.user, wish.tables)
             require_free_slot(connection, wish.slot or capture.slot)
 
     def prepare(
@@ -51,6 +54,7 @@ class PgSystem:
             if login.password is not None:
                 ensure_role(connection, login.user, login.password, capture.database)
             grant(connection, login.user, tables)
+            require_whole(connection, login.user, tables)
             name = wish.publication or capture.slot
             found = ensure_publication(connection, name, tables, capture.database)
         return identity_of(found, tables)

@@ -10,8 +10,10 @@ from headrace.cdc.pg_catalogue import (
     missing_rights,
     publication_of,
     slot_of,
+    tables_hidden_from,
     tables_of,
 )
+from headrace.cdc.pg_preparing import rows_hidden
 from headrace.cdc.preparing import AGAIN, rights_lost, table_gone
 from headrace.cdc.systems import Offset
 from headrace.errors import CaptureError
@@ -138,6 +140,9 @@ class PgWatch:
         lacking = missing_rights(self._connection, role, tables)
         if lacking:
             yield rights_lost(self._database, lacking)
+        hidden = tables_hidden_from(self._connection, role, tables)
+        if hidden:
+            yield rows_hidden(role, hidden)
 
 
 def _is_ahead(slot: int | None, committed: int) -> bool:

@@ -36,6 +36,16 @@ def name_taken(what: str, name: str, hint: str) -> CaptureError:
     )
 
 
+def blocked(database: str, said: str, sessions: str) -> CaptureError:
+    """Say that others hold what a capture has to look at or change."""
+    return CaptureError(
+        "capture-blocked",
+        f'others hold what the capture of "{database}" has to look at or change',
+        detail=said,
+        hint=f"find the other session in {sessions}, and let it end.",
+    )
+
+
 def table_gone(database: str, table: str) -> CaptureError:
     """Say that a captured table is there no more."""
     return CaptureError(

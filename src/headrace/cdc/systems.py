@@ -42,7 +42,7 @@ class SourceSystem(Protocol):
     adds_beside: bool
     """Whether a connector can read further tables beside its work."""
 
-    def require_new(self, capture: Capture, wish: Wish) -> None:
+    def require_new(self, capture: Capture, wish: Wish, login: Login, /) -> None:
         """Refuse a database or tables that cannot be captured, before any change."""
 
     def prepare(

@@ -19,13 +19,14 @@ from headrace.errors import CaptureError
 
 PASSING = frozenset(
     {
+        "capture-blocked",
         "capture-log-unreadable",
         "capture-stalled",
         "connect-unreachable",
         "database-unreachable",
     }
 )
-"""Problems that a server's restart brings, and takes away again."""
+"""Problems that the restart of a server or a lock brings, and takes away again."""
 
 PATIENCE = timedelta(minutes=2)
 
@@ -77,8 +78,9 @@ def check(capture: Capture) -> None:
             [capture-slot-lost], [capture-slot-moved], [capture-publication-missing],
             [capture-binlog-lost], [capture-unsupported],
             [capture-table-missing], [capture-key-missing],
-            [capture-permission-denied], [capture-snapshot-repeated],
-            [capture-unfinished], [capture-connector-outdated].
+            [capture-permission-denied], [capture-rows-hidden],
+            [capture-snapshot-repeated], [capture-unfinished],
+            [capture-connector-outdated].
     """
     for problem in problems(capture):
         if problem.slug not in PASSING:
@@ -112,7 +114,7 @@ class Watch:
         Raises:
             CaptureError: As `check` does, and after the patience also
                 [connect-unreachable], [database-unreachable], [capture-stalled],
-                [capture-log-unreadable].
+                [capture-blocked], [capture-log-unreadable].
         """
         self.judge(problems(self._capture))
 

@@ -96,10 +96,18 @@ class TableRows(Select):
     """The rows of a table on their way into a sink.
 
     Its expressions have one more than its columns: whether the row is deleted. Then
-    the columns are those of the row that was there before.
+    the columns are those of the row that was there before. A key of several columns is
+    `several`; the step has no one `key` then.
     """
 
+    several: tuple[str, ...] = ()
+
     verb: ClassVar[str] = "rows"
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns of the key."""
+        return self.several or super().keys
 
     @property
     def summary(self) -> str:

@@ -122,7 +122,7 @@ def _output(
         "from": numbers[output.step],
         "sink": sink.system,
         "target": sink.target,
-        "key": output.key,
+        "key": ", ".join(output.keys) or None,
         "where": output.where,
         "same_key": sink.same_key,
         "deletes": sink.deletes,

@@ -131,7 +131,7 @@ def require_correctable(output: Output) -> None:
             corrects.
     """
     join = correcting(output.step)
-    if join is None or output.key is not None:
+    if join is None or output.keys:
         return
     raise DeliveryError(
         "sink-not-keyed",

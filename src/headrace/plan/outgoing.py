@@ -25,6 +25,7 @@ from headrace.plan.steps import Output, Read, Select, Union, Where
 from headrace.plan.surroundings import Surroundings
 from headrace.plan.targets import require_key_found
 from headrace.plan.widths import widened
+from headrace.schema.formats import TO_JSON_OPTIONS
 from headrace.schema.types import Unknown
 
 if TYPE_CHECKING:
@@ -193,22 +194,40 @@ def _schema(payload: StructType, output: Output) -> dict[str, Any]:
 
 
 def _key(output: Output, struct: str) -> Column:
-    key = sql.col(f"{struct}.`{output.key}`") if output.key else sql.lit(None)
-    # A text as UTF-8, bytes as they are.
-    found = key.cast("string").cast("binary")
-    is_table = isinstance(output.step, TableRows) and output.key is not None
-    if not is_table or output.step.columns[str(output.key)].required:
+    found = _key_bytes([sql.col(f"{struct}.`{n}`").alias(n) for n in output.keys])
+    if not isinstance(output.step, TableRows):
         return found
+    for name in output.keys:
+        if not output.step.columns[name].required:
+            no_key = _no_key(output, name).cast("binary")
+            found = sql.when(sql.col(f"{struct}.`{name}`").isNull(), no_key).otherwise(
+                found
+            )
+    return found
+
+
+def _key_bytes(columns: Sequence[Column]) -> Column:
+    """Give the bytes of a key: of one column as they are, of several their JSON."""
+    match columns:
+        case []:
+            return sql.lit(None).cast("binary")
+        case [only]:
+            # A text as UTF-8, bytes as they are.
+            return only.cast("string").cast("binary")
+    return sql.to_json(sql.struct(*columns), TO_JSON_OPTIONS).cast("binary")
+
+
+def _no_key(output: Output, column: str) -> Column:
     named = refusal(
         "row-without-key",
         f'output "{output.name}" of a table has a row without a key',
-        f'its column "{output.key}" is null; the row could be neither replaced nor '
+        f'its column "{column}" is null; the row could be neither replaced nor '
         "deleted.",
         "give it a key before the rows are put together: "
-        f"derive({output.key}=\"coalesce({output.key}, 'none')\"); or leave it out: "
-        f'where("{output.key} is not null").',
+        f"derive({column}=\"coalesce({column}, 'none')\"); or leave it out: "
+        f'where("{column} is not null").',
     )
-    return sql.coalesce(found, sql.raise_error(named).cast("binary"))
+    return sql.raise_error(named)
 
 
 def _record(index: int, key: Column, value: Column) -> Column:

@@ -34,6 +34,11 @@ class Step:
     verb: ClassVar[str]
 
     @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns of the key: one, or none; the rows of a table may have more."""
+        return () if self.key is None else (self.key,)
+
+    @property
     def engine(self) -> str:
         """Who does it: Spark itself (``native``), or an ``operator`` of ours."""
         return "native"
@@ -221,8 +226,13 @@ class Output:
 
     @property
     def key(self) -> str | None:
-        """The column that keys the records."""
+        """The one column that keys the records; None if there is none, or several."""
         return self.sink.key or self.step.key
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns that key the records."""
+        return self.step.keys if self.sink.key is None else (self.sink.key,)
 
 
 def walk(step: Step) -> Iterator[Step]:

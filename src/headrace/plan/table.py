@@ -8,7 +8,7 @@ deletion, and one that it never kept was never there.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -26,6 +26,32 @@ _UNSTEADY = re.compile(
     r"|(current_timestamp|current_date|current_time|localtimestamp)\b)",
     re.IGNORECASE,
 )
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """What stays the same of a row as long as it is there.
+
+    Args:
+        columns: Each with the parts of the key that it is computed from.
+        parts: All parts of the key; who knows fewer cannot tell the rows apart.
+    """
+
+    columns: Mapping[str, frozenset[str]]
+    parts: frozenset[str]
+
+    @classmethod
+    def of(cls, key: Sequence[str]) -> Fixed:
+        """Give the columns of a key."""
+        return cls({name: frozenset([name]) for name in key}, frozenset(key))
+
+    def parts_of(self, columns: Iterable[str]) -> frozenset[str]:
+        """Give the parts of the key that columns come from together."""
+        return frozenset().union(*(self.columns[name] for name in columns))
+
+    def tells_apart(self, column: str) -> bool:
+        """Tell whether a column comes from the whole key."""
+        return self.columns.get(column) == self.parts
 
 
 @dataclass
@@ -91,12 +117,15 @@ def changes_of(before: Step, where: str) -> Step:
     return Select(columns, None, before.time, where, before, expressions)
 
 
-def rows_of(before: Step, key: str | None, where: str) -> TableRows:
+def rows_of(before: Step, keys: Sequence[str], where: str) -> TableRows:
     """Give the step whose rows are those of the table, each under its columns."""
+    key = keys[0] if len(keys) == 1 else None
+    several = tuple(keys) if len(keys) > 1 else ()
     row = _row(before)
     expressions = {name: _either(name, row) for name in row.names}
     gone = _Sql().column("after").plain(" IS NULL").typed(Truth())
-    return TableRows(row, key, None, where, before, expressions | {DELETED: gone})
+    expressions[DELETED] = gone
+    return TableRows(row, key, None, where, before, expressions, several)
 
 
 def require_steady(expression: Expression, where: str) -> None:

@@ -47,7 +47,7 @@ def require_target(
             [types-differ], [version-type-unsupported] a column that the sink uses
             has another type.
     """
-    _require_key(new)
+    _require_keys(new)
     _require_delivery(new)
     sink = new.sink
     if not isinstance(sink, KafkaSink):
@@ -80,12 +80,15 @@ def require_key_found(output: Output, payload: DataFrame) -> None:
         StepError: [key-type-unsupported] equal values of its type can differ in
             bytes.
     """
+    for key in output.keys:
+        if isinstance(output.step.columns[key].type, Unknown):
+            _require_found(output, key, payload)
+
+
+def _require_found(output: Output, key: str, payload: DataFrame) -> None:
     # Spark is there by now, and the check is the operators' own.
     from headrace._spark.columns import require_key  # noqa: PLC0415
 
-    key = output.key
-    if key is None or not isinstance(output.step.columns[key].type, Unknown):
-        return
     try:
         require_key(payload.select(f"`{key}`"), key)
     except StepError as error:
@@ -101,11 +104,15 @@ def require_key_found(output: Output, payload: DataFrame) -> None:
         ) from error
 
 
-def _require_key(output: Output) -> None:
-    key, columns = output.key, output.step.columns
-    if key is None:
+def _require_keys(output: Output) -> None:
+    if not output.keys:
         _require_no_key_needed(output)
-        return
+    for key in output.keys:
+        _require_key(output, key)
+
+
+def _require_key(output: Output, key: str) -> None:
+    columns = output.step.columns
     if key not in columns:
         raise StepError(
             "column-unknown",

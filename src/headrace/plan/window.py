@@ -136,7 +136,7 @@ def require_replaceable(output: Output) -> None:
             corrects.
     """
     window = replacing(output.step)
-    if window is None or output.key is not None:
+    if window is None or output.keys:
         return
     raise DeliveryError(
         "sink-not-keyed",

@@ -23,7 +23,7 @@ def sink_terms(
     """Give the terms of each output's sink, with addresses in place of names.
 
     A sink that is not Kafka is told, beside its own settings, the ``columns`` as
-    Spark's JSON and the ``key``.
+    Spark's JSON and the columns of the ``key``, as a list in JSON.
 
     Args:
         outputs: In the order in which rows count them.
@@ -38,8 +38,8 @@ def sink_terms(
         settings = output.sink.settings(servers)
         if not isinstance(output.sink, KafkaSink):
             settings["columns"] = json.dumps(schemas[output.name])
-            if output.key is not None:
-                settings["key"] = output.key
+            if output.keys:
+                settings["key"] = json.dumps(output.keys)
         found.append(SinkTerms(output.name, output.sink.system, settings))
     return found
 

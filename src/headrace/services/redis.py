@@ -52,6 +52,8 @@ class Redis(Service):
 
         try:
             with redis.Redis.from_url(self.address(site), socket_timeout=5) as client:
+                # It tells of itself while it still reads its file, and nothing else.
+                client.ping()
                 answering = client.info("server")["process_id"]
         except redis.RedisError as error:
             raise NotReadyError(str(error)) from error

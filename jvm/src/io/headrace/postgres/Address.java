@@ -6,6 +6,7 @@ import java.net.URI;
 import java.net.URLDecoder;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Properties;
@@ -65,8 +66,9 @@ final class Address implements Serializable {
      * What the driver is told, the password among it; to be asked for where a connection is made.
      *
      * @param application how the server's own tools name the connection
+     * @param login how long the server may take for an answer, until it has let us in
      */
-    Properties properties(String application) {
+    Properties properties(String application, Duration login) {
         Properties told = new Properties();
         PARAMETERS.forEach(
                 (name, known) -> {
@@ -75,6 +77,8 @@ final class Address implements Serializable {
                     }
                 });
         told.putIfAbsent("connectTimeout", "10");
+        // A server that is halted takes connections, and says nothing on them.
+        told.setProperty("socketTimeout", Long.toString(Math.max(1, login.toSeconds())));
         told.setProperty("user", user);
         told.setProperty("ApplicationName", application);
         told.setProperty("socketFactory", WatchedSockets.class.getName());

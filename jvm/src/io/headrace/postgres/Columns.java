@@ -3,6 +3,7 @@ package io.headrace.postgres;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Collectors;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DecimalType;
@@ -53,11 +54,11 @@ final class Columns implements Serializable {
         return String.join(", ", values);
     }
 
-    /** Puts each column but one in the place of what is there. */
-    String replacements(String key) {
+    /** Puts each column but those of the key in the place of what is there. */
+    String replacements(List<String> keys) {
         List<String> set = new ArrayList<>();
         for (String name : schema.fieldNames()) {
-            if (!name.equals(key)) {
+            if (!keys.contains(name)) {
                 set.add(quoted(name) + " = excluded." + quoted(name));
             }
         }
@@ -65,15 +66,15 @@ final class Columns implements Serializable {
     }
 
     /** The columns as a new table has them. */
-    String definition(String key) {
+    String definition(List<String> keys) {
         List<String> columns = new ArrayList<>();
         for (StructField field : schema.fields()) {
             columns.add(
                     quoted(field.name()) + " " + type(field)
                             + (field.nullable() ? "" : " not null"));
         }
-        if (key != null) {
-            columns.add("primary key (" + quoted(key) + ")");
+        if (!keys.isEmpty()) {
+            columns.add("primary key (" + list(keys) + ")");
         }
         return String.join(", ", columns);
     }
@@ -101,6 +102,11 @@ final class Columns implements Serializable {
             case "binary" -> "bytea";
             default -> isUuid ? "uuid" : "text";
         };
+    }
+
+    /** Columns as statements list them. */
+    static String list(List<String> names) {
+        return names.stream().map(Columns::quoted).collect(Collectors.joining(", "));
     }
 
     static String quoted(String name) {

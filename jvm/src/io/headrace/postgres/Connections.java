@@ -38,18 +38,31 @@ final class Connections {
 
     private Connections() {}
 
-    /** Opens a connection; where the server is known to be away, it fails at once. */
-    static Connection open(Address address, String application) throws SQLException {
-        Properties told = address.properties(application);
+    /**
+     * Opens a connection; where the server is known to be away, it fails at once.
+     *
+     * @param login how long the server may take to let us in, before it counts as away
+     * @param answer how long it may take for each answer afterwards
+     */
+    static Connection open(Address address, String application, Duration login, Duration answer)
+            throws SQLException {
+        Properties told = address.properties(application, login);
         return Breaker.of(address.server())
                 .guarded(
                         () -> {
                             Connection made = new Driver().connect(address.url(), told);
+                            made.setNetworkTimeout(Runnable::run, (int) answer.toMillis());
                             set(made, "timezone", "'UTC'");
                             notice(made);
                             return made;
                         },
                         problem -> problem instanceof SQLException sql && Problems.isAway(sql));
+    }
+
+    /** Opens a connection to see whether the server lets anybody in, whatever is known of it. */
+    static Connection ask(Address address, String application, Duration login)
+            throws SQLException {
+        return new Driver().connect(address.url(), address.properties(application, login));
     }
 
     /** Lets the server notice that we are gone while it waits for a lock, or works for long. */
@@ -65,7 +78,7 @@ final class Connections {
         }
     }
 
-    private static void set(Connection made, String setting, String value) throws SQLException {
+    static void set(Connection made, String setting, String value) throws SQLException {
         try (Statement settings = made.createStatement()) {
             settings.execute("set " + setting + " = " + value);
         }
@@ -82,6 +95,15 @@ final class Connections {
         Resting before = RESTING.put(name, new Resting(connection, System.nanoTime()));
         if (before != null) {
             close(before.connection());
+        }
+    }
+
+    /** Breaks a connection, also one that another thread waits for. */
+    static void abort(Connection connection) {
+        try {
+            connection.abort(Runnable::run);
+        } catch (SQLException problem) {
+            LOG.debug("a connection could not be broken", problem);
         }
     }
 

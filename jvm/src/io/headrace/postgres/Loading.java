@@ -2,6 +2,7 @@ package io.headrace.postgres;
 
 import io.headrace.delivery.Failpoint;
 import io.headrace.delivery.OutgoingRow;
+import io.headrace.sinks.Deadline;
 import java.io.ByteArrayOutputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
@@ -9,6 +10,7 @@ import java.io.UncheckedIOException;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
 import org.postgresql.PGConnection;
 import org.postgresql.copy.CopyIn;
 
@@ -24,13 +26,21 @@ final class Loading {
     private static final int END = -1;
     private static final int NULL = -1;
 
+    private final Connection connection;
+    private final Duration longest;
     private final CopyIn copy;
     private final ByteArrayOutputStream buffer = new ByteArrayOutputStream(2 * FULL);
     private final DataOutputStream output = new DataOutputStream(buffer);
     private long rows;
 
-    /** Begins; the connection takes nothing else until {@link #end}. */
-    Loading(Connection connection) throws SQLException {
+    /**
+     * Begins; the connection takes nothing else until {@link #end}.
+     *
+     * @param longest how long the server may take to accept some rows
+     */
+    Loading(Connection connection, Duration longest) throws SQLException {
+        this.connection = connection;
+        this.longest = longest;
         try (Statement make = connection.createStatement()) {
             make.execute(
                     "create temp table if not exists " + TABLE
@@ -81,7 +91,12 @@ final class Loading {
     }
 
     private void send() throws SQLException {
-        copy.writeToCopy(buffer.toByteArray(), 0, buffer.size());
+        Deadline deadline = Deadline.in(longest, () -> Connections.abort(connection));
+        try {
+            copy.writeToCopy(buffer.toByteArray(), 0, buffer.size());
+        } finally {
+            deadline.close();
+        }
         buffer.reset();
         Failpoint.reach("postgres", "rows-copying");
     }

@@ -7,6 +7,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Savepoint;
+import java.util.ArrayList;
 import java.util.List;
 
 /** Merges the rows that were copied into the table, or finds the one that it does not take. */
@@ -65,34 +66,46 @@ final class Merging {
                 + ", h.doc) r";
         String into = "insert into " + table.quoted() + " (" + table.columns().names("")
                 + ") select " + table.columns().values() + " from ";
-        if (table.key() == null) {
+        if (table.keys().isEmpty()) {
             return List.of(
                     into + ROWS + read + " where h.ordinal >= ? and h.ordinal < ?"
                             + " order by h.ordinal");
         }
-        String key = Columns.quoted(table.key());
         String last = "(select distinct on (key) key, doc from " + ROWS
                 + " where ordinal >= ? and ordinal < ? order by key, ordinal desc)";
-        String replacements = table.columns().replacements(table.key());
+        String replacements = table.columns().replacements(table.keys());
         String upsert = into + "(select * from " + last + " l where l.doc is not null"
-                + " order by l.key)" + read + " on conflict (" + key + ") do "
+                + " order by l.key)" + read + " on conflict (" + Columns.list(table.keys()) + ") do "
                 + (replacements.isEmpty() ? "nothing" : "update set " + replacements);
         if (!hasDeletes) {
             return List.of(upsert);
         }
-        // A key has its text in the rows, whatever its type is in the table; bytes are bytes.
-        String given =
-                table.columns().isBinary(table.key())
-                        ? "h.key"
-                        : "convert_from(h.key, 'UTF8')::" + table.keyType(connection);
+        List<String> isSame = new ArrayList<>();
+        for (String key : table.keys()) {
+            isSame.add("t." + Columns.quoted(key) + " = " + given(key));
+        }
         String delete = "delete from " + table.quoted() + " t using " + last + " h"
-                + " where h.doc is null and t." + key + " = " + given;
+                + " where h.doc is null and " + String.join(" and ", isSame);
         return List.of(delete, upsert);
+    }
+
+    /** A part of a deleted key: of several, all are a document. */
+    private String given(String key) throws SQLException {
+        boolean isBinary = table.columns().isBinary(key);
+        String text = "convert_from(h.key, 'UTF8')";
+        if (table.keys().size() > 1) {
+            text = "(" + text + "::json->>" + Columns.literal(key) + ")";
+        }
+        if (isBinary) {
+            return table.keys().size() > 1 ? "decode(" + text + ", 'base64')" : "h.key";
+        }
+        // A key has its text in the rows, whatever its type is in the table.
+        return text + "::" + table.typeOf(key, connection);
     }
 
     /** Refuses rows that no statement could give a place; tells whether there are deletes. */
     private boolean examined() throws SQLException {
-        String fault = table.key() == null ? "doc is null" : "key is null";
+        String fault = table.keys().isEmpty() ? "doc is null" : "key is null";
         try (PreparedStatement ask =
                         connection.prepareStatement(
                                 "select bool_or(doc is null), bool_or(" + fault + "),"
@@ -103,14 +116,14 @@ final class Merging {
             if (!found.getBoolean(2)) {
                 return found.getBoolean(1);
             }
-            throw table.key() == null
+            throw table.keys().isEmpty()
                     ? unfit(
                             "a delete, of key " + shown(keyOf(found.getLong(3))),
                             "rows are added to " + table.shown() + ", and none is removed.")
                     : unfit(
                             "one without a key",
-                            "rows of " + table.shown() + " replace each other by \""
-                                    + table.key() + "\".");
+                            "rows of " + table.shown() + " replace each other by "
+                                    + table.shownKeys() + ".");
         }
     }
 

@@ -23,6 +23,7 @@ final class PostgresLane implements SinkLane {
 
     private volatile Connection connection;
     private volatile boolean isEnding;
+    private Vigil vigil;
     private LedgerTable ledger;
     private Loading loading;
 
@@ -43,11 +44,11 @@ final class PostgresLane implements SinkLane {
                     throw gone;
                 }
                 // The server was started anew since the last batch; a new connection will tell.
-                Connections.close(rested);
+                close();
             }
         }
         try {
-            return begin(Connections.open(sink.address(), name));
+            return begin(Connections.open(sink.address(), name, sink.silence(), sink.longest()));
         } catch (SQLException problem) {
             throw sink.problems().named(problem);
         }
@@ -55,6 +56,7 @@ final class PostgresLane implements SinkLane {
 
     private LedgerRecord begin(Connection opened) {
         connection = opened;
+        vigil = new Vigil(opened, sink.address(), name, sink.silence());
         if (isEnding) {
             // The end was told before there was a connection to end.
             interrupt();
@@ -99,7 +101,7 @@ final class PostgresLane implements SinkLane {
     public void write(OutgoingRow row) {
         try {
             if (loading == null) {
-                loading = new Loading(connection);
+                loading = new Loading(connection, sink.longest());
             }
             loading.add(row);
         } catch (SQLException problem) {
@@ -122,6 +124,7 @@ final class PostgresLane implements SinkLane {
         Failpoint.reachDuring(SYSTEM, "commit-in-doubt");
         try {
             connection.commit();
+            vigil.close();
             Connections.rest(name + " " + sink.address().server(), connection);
             connection = null;
         } catch (SQLException problem) {
@@ -162,6 +165,9 @@ final class PostgresLane implements SinkLane {
 
     @Override
     public void close() {
+        if (vigil != null) {
+            vigil.close();
+        }
         if (connection != null) {
             try {
                 if (!connection.isClosed()) {

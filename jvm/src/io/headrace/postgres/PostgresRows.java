@@ -9,6 +9,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -75,11 +76,12 @@ public final class PostgresRows implements RemoteTable {
         if (connection == null) {
             connection = Connections.take(resting);
         }
+        Duration timeout = Duration.ofMillis(terms.timeoutMs());
         if (connection == null || connection.isClosed()) {
-            connection = Connections.open(address, "headrace." + terms.name());
+            connection = Connections.open(address, "headrace." + terms.name(), timeout, timeout);
         }
         connection.setAutoCommit(true);
-        connection.setNetworkTimeout(Runnable::run, terms.timeoutMs());
+        connection.setNetworkTimeout(Runnable::run, (int) timeout.toMillis());
         if (query == null) {
             query = query();
         }

@@ -4,19 +4,26 @@ import io.headrace.delivery.LedgerRecord;
 import io.headrace.delivery.RowSink;
 import io.headrace.delivery.SinkLane;
 import io.headrace.delivery.SinkTerms;
+import io.headrace.sinks.Names;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 
 /** A table of PostgreSQL as a sink: rows are added, or replace those of their key. */
 public final class PostgresSink implements RowSink {
     private static final long serialVersionUID = 1L;
 
+    /** The server ends a statement by itself; it is given so long to say so. */
+    private static final Duration GRACE = Duration.ofMinutes(1);
+
     private final String name;
     private final Address address;
     private final Table table;
     private final long lockTimeoutMs;
     private final long statementTimeoutMs;
+    private final Duration silence;
 
     /**
      * Reads the settings, and opens nothing.
@@ -33,10 +40,14 @@ public final class PostgresSink implements RowSink {
                         settings.get("schema"),
                         settings.get("table"),
                         new Columns(settings.get("columns")),
-                        settings.get("mode").equals("append") ? null : settings.get("key"));
+                        settings.get("mode").equals("append")
+                                ? List.of()
+                                : Names.read(settings.get("key")));
         lockTimeoutMs = Long.parseLong(settings.getOrDefault("lock_timeout_ms", "10000"));
         statementTimeoutMs =
                 Long.parseLong(settings.getOrDefault("statement_timeout_ms", "600000"));
+        silence =
+                Duration.ofMillis(Long.parseLong(settings.getOrDefault("silence_ms", "20000")));
     }
 
     @Override
@@ -111,8 +122,22 @@ public final class PostgresSink implements RowSink {
         return statementTimeoutMs;
     }
 
+    /** How long the server may let nobody in, before a lane gives it up. */
+    Duration silence() {
+        return silence;
+    }
+
+    /** How long a lane waits for the answer to one statement, or to take a part of its rows. */
+    Duration longest() {
+        return Duration.ofMillis(statementTimeoutMs).plus(GRACE);
+    }
+
     private <T> T with(Use<T> use) {
-        try (Connection connection = Connections.open(address, "headrace." + name)) {
+        // What the driver asks is answered soon, or not at all.
+        Duration answer = silence.plusMillis(lockTimeoutMs);
+        try (Connection connection =
+                Connections.open(address, "headrace." + name, silence, answer)) {
+            Connections.set(connection, "lock_timeout", Long.toString(lockTimeoutMs));
             return use.of(connection);
         } catch (SQLException problem) {
             throw problems().named(problem);

@@ -2,12 +2,14 @@ package io.headrace.postgres;
 
 import io.headrace.delivery.Refusal;
 import java.io.Serializable;
+import java.sql.Array;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.types.StructField;
 
@@ -17,9 +19,10 @@ import org.apache.spark.sql.types.StructField;
  * @param schema its schema
  * @param name its name, with the capitals that it has
  * @param columns those of the output
- * @param key the column by which rows replace each other; null where they are added
+ * @param keys the columns by which rows replace each other; none where they are added
  */
-record Table(String schema, String name, Columns columns, String key) implements Serializable {
+record Table(String schema, String name, Columns columns, List<String> keys)
+        implements Serializable {
     /** Shared by all that make tables, so that no two make one at once. */
     private static final long MAKING = 0x6865616472616365L;
 
@@ -34,10 +37,12 @@ record Table(String schema, String name, Columns columns, String key) implements
                     + " and not a.attisdropped";
 
     private static final String UNIQUE =
-            "select exists (select from pg_index i join pg_attribute a on a.attrelid = i.indrelid"
-                    + " and a.attnum = i.indkey[0] where i.indrelid = ?::regclass and i.indisunique"
-                    + " and i.indisvalid and i.indimmediate and i.indpred is null"
-                    + " and i.indnkeyatts = 1 and a.attname = ?)";
+            "select exists (select from pg_index i where i.indrelid = ?::regclass"
+                    + " and i.indisunique and i.indisvalid and i.indimmediate"
+                    + " and i.indpred is null and i.indnkeyatts = cardinality(?::text[])"
+                    + " and (select array_agg(a.attname::text) from pg_attribute a"
+                    + " where a.attrelid = i.indrelid and a.attnum = any"
+                    + " ((i.indkey::int2[])[0:i.indnkeyatts - 1])) @> ?::text[])";
 
     /** The table as statements name it. */
     String quoted() {
@@ -59,7 +64,7 @@ record Table(String schema, String name, Columns columns, String key) implements
         LedgerTable.prepare(connection);
         if (id(connection) == null) {
             try (Statement make = connection.createStatement()) {
-                make.execute("create table " + quoted() + " (" + columns.definition(key) + ")");
+                make.execute("create table " + quoted() + " (" + columns.definition(keys) + ")");
             }
         } else {
             requireColumns(connection);
@@ -125,18 +130,22 @@ record Table(String schema, String name, Columns columns, String key) implements
     }
 
     private void requireUniqueKey(Connection connection) throws SQLException {
-        if (key == null) {
+        if (keys.isEmpty()) {
             return;
         }
         try (PreparedStatement ask = connection.prepareStatement(UNIQUE)) {
+            Array wanted = connection.createArrayOf("text", keys.toArray());
             ask.setString(1, quoted());
-            ask.setString(2, key);
+            ask.setArray(2, wanted);
+            ask.setArray(3, wanted);
             try (ResultSet found = ask.executeQuery()) {
                 found.next();
                 if (!found.getBoolean(1)) {
                     throw mismatch(
-                            "rows replace each other by \"" + key + "\", and it has no primary "
-                                    + "key or unique index on that column alone.");
+                            "rows replace each other by " + shownKeys() + ", and it has no "
+                                    + "primary key or unique index on "
+                                    + (keys.size() == 1 ? "that column" : "these columns")
+                                    + " alone.");
                 }
             }
         }
@@ -150,14 +159,19 @@ record Table(String schema, String name, Columns columns, String key) implements
                 "put it back; a start makes a new one, and says that it is another.");
     }
 
-    /** The type of the key, without its modifier: by that a cast would cut a value. */
-    String keyType(Connection connection) throws SQLException {
+    /** The columns of the key as messages name them. */
+    String shownKeys() {
+        return "\"" + String.join("\", \"", keys) + "\"";
+    }
+
+    /** The type of a column, without its modifier: by that a cast would cut a value. */
+    String typeOf(String column, Connection connection) throws SQLException {
         try (PreparedStatement ask =
                 connection.prepareStatement(
                         "select format_type(atttypid, -1) from pg_attribute"
                                 + " where attrelid = ?::regclass and attname = ?")) {
             ask.setString(1, quoted());
-            ask.setString(2, key);
+            ask.setString(2, column);
             try (ResultSet found = ask.executeQuery()) {
                 found.next();
                 return found.getString(1);

@@ -1,5 +1,6 @@
 package io.headrace.sinks.lake;
 
+import io.headrace.sinks.Names;
 import java.util.List;
 import java.util.Map;
 
@@ -19,9 +20,9 @@ record DeltaSettings(Map<String, String> given) {
         return given.get("mode").equals("merge");
     }
 
-    /** The column of the key; only in a merge. */
-    String key() {
-        return given.get("key");
+    /** The columns of the key; only in a merge. */
+    List<String> keys() {
+        return Names.read(given.getOrDefault("key", "[]"));
     }
 
     List<String> partitions() {

@@ -114,7 +114,7 @@ public final class DeltaSink implements FrameSink {
 
     private void merge(Dataset<Row> rows, LedgerRecord record) {
         requireKeys(rows);
-        DeltaMerge merge = new DeltaMerge(values, settings.key());
+        DeltaMerge merge = new DeltaMerge(values, settings.keys());
         own.with(
                 ledger.settings(record),
                 () -> merge.into(target.table(own.get()), rows));
@@ -123,13 +123,14 @@ public final class DeltaSink implements FrameSink {
     private void requireKeys(Dataset<Row> rows) {
         long keyless = rows.where(col("key").isNull()).count();
         if (keyless > 0) {
+            String key = settings.keys().get(0);
             throw Refusal.of(
                     "row-refused",
                     keyless + " rows of this batch have no key",
-                    "a row of table " + target.place() + " is found by its \"" + settings.key()
+                    "a row of table " + target.place() + " is found by its \"" + key
                             + "\", and theirs is null.",
-                    "leave them out with where(\"" + settings.key() + " is not null\"), or write "
-                            + "to another key.");
+                    "leave them out with where(\"" + key + " is not null\"), or write to "
+                            + "another key.");
         }
     }
 

@@ -1,5 +1,6 @@
 package io.headrace.sinks.lake;
 
+import io.headrace.sinks.Names;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

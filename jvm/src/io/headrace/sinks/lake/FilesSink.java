@@ -5,6 +5,7 @@ import io.headrace.delivery.FrameSink;
 import io.headrace.delivery.LedgerRecord;
 import io.headrace.delivery.Refusal;
 import io.headrace.delivery.SinkTerms;
+import io.headrace.sinks.Names;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.util.List;

@@ -14,6 +14,10 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 /** Speaks HTTP with OpenSearch, one attempt at a time. */
 final class Client {
@@ -24,7 +28,6 @@ final class Client {
                     .connectTimeout(Duration.ofSeconds(5))
                     .build();
 
-    private static final Duration LONGEST = Duration.ofSeconds(60);
     private static final int PORT = 9200;
     private static final int UNKNOWN = 401;
     private static final int FORBIDDEN = 403;
@@ -34,12 +37,14 @@ final class Client {
 
     private final String sink;
     private final ServerAddress address;
+    private final Duration silence;
     private final String root;
     private final String authorization;
 
     Client(OpenSearchTerms terms) {
         this.sink = terms.sink();
         this.address = terms.address();
+        this.silence = terms.silence();
         String path = address.path().isEmpty() ? "" : "/" + address.path();
         this.root =
                 address.scheme() + "://" + address.host() + ":" + address.port(PORT) + path;
@@ -64,21 +69,33 @@ final class Client {
                         : HttpRequest.BodyPublishers.ofByteArray(body);
         HttpRequest.Builder request =
                 HttpRequest.newBuilder(URI.create(root + path))
-                        .timeout(LONGEST)
                         .header("Content-Type", type)
                         .method(method, content);
         if (authorization != null) {
             request.header("Authorization", authorization);
         }
+        HttpResponse<byte[]> response = answered(request.build());
+        return heeded(new Answer(response.statusCode(), Json.answer(response.body())));
+    }
+
+    /** The time-out of a request ends with the answer's first line; this one covers all of it. */
+    private HttpResponse<byte[]> answered(HttpRequest request) {
+        CompletableFuture<HttpResponse<byte[]>> coming =
+                HTTP.sendAsync(request, HttpResponse.BodyHandlers.ofByteArray());
         try {
-            HttpResponse<byte[]> response =
-                    HTTP.send(request.build(), HttpResponse.BodyHandlers.ofByteArray());
-            return heeded(new Answer(response.statusCode(), Json.answer(response.body())));
-        } catch (IOException problem) {
-            throw new Away(reason(problem), problem);
+            return coming.get(silence.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (ExecutionException failed) {
+            if (failed.getCause() instanceof IOException problem) {
+                throw new Away(reason(problem), problem);
+            }
+            throw new IllegalStateException(failed.getCause());
+        } catch (TimeoutException silent) {
+            throw new Away("no answer within " + silence.toSeconds() + " s", silent);
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
             throw new Away("the task was stopped while it waited", interrupted);
+        } finally {
+            coming.cancel(true);
         }
     }
 

@@ -28,6 +28,12 @@ final class OpenSearchTerms implements Serializable {
         return given == null ? ServerCalls.IN_LANE : Duration.ofMillis(Long.parseLong(given));
     }
 
+    /** How long the server may take for one answer, to its last byte. */
+    Duration silence() {
+        String given = terms.settings().getOrDefault("silence_ms", "60000");
+        return Duration.ofMillis(Long.parseLong(given));
+    }
+
     ServerAddress address() {
         return ServerAddress.parse(terms.settings().get("address"));
     }

@@ -2,6 +2,7 @@ package io.headrace.sinks.redis;
 
 import io.headrace.delivery.Refusal;
 import io.headrace.sinks.Away;
+import io.headrace.sinks.Deadline;
 import io.headrace.sinks.ServerCalls;
 import io.headrace.sinks.ServerAddress;
 import java.io.IOException;
@@ -27,9 +28,6 @@ import redis.clients.jedis.exceptions.JedisDataException;
 final class RedisLink implements AutoCloseable {
     private static final int PORT = 6379;
     private static final int CONNECT_MS = 5_000;
-
-    // A script of ours takes milliseconds; one of somebody else's may hold the server for longer.
-    private static final int ANSWER_MS = 30_000;
 
     /** How many calls may be on their way, so that Redis has the next one when it ends one. */
     private static final int AHEAD = 4;
@@ -127,11 +125,15 @@ final class RedisLink implements AutoCloseable {
         calls.end();
         Connection open = connection;
         if (open != null) {
-            try {
-                open.forceDisconnect();
-            } catch (IOException gone) {
-                // It is closed, which is what was asked for.
-            }
+            disconnect(open);
+        }
+    }
+
+    private static void disconnect(Connection open) {
+        try {
+            open.forceDisconnect();
+        } catch (IOException gone) {
+            // It is closed, which is what was asked for.
         }
     }
 
@@ -141,7 +143,13 @@ final class RedisLink implements AutoCloseable {
         whole.add(Integer.toString(keys.size()).getBytes(StandardCharsets.US_ASCII));
         whole.addAll(keys);
         whole.addAll(arguments);
-        connected().sendCommand(Protocol.Command.EVALSHA, whole.toArray(new byte[0][]));
+        Connection open = connected();
+        Deadline deadline = Deadline.in(terms.silence(), () -> disconnect(open));
+        try {
+            open.sendCommand(Protocol.Command.EVALSHA, whole.toArray(new byte[0][]));
+        } finally {
+            deadline.close();
+        }
     }
 
     /** Calls until Redis answers; what is then on its way on a failed connection is given up. */
@@ -172,7 +180,7 @@ final class RedisLink implements AutoCloseable {
             throw broken();
         }
         if (connection == null) {
-            connection = connect(address, CONNECT_MS, ANSWER_MS);
+            connection = connect(address, CONNECT_MS, (int) terms.silence().toMillis());
             for (Script script : Script.values()) {
                 connection.sendCommand(
                         Protocol.Command.SCRIPT, Protocol.Keyword.LOAD.getRaw(), script.text());

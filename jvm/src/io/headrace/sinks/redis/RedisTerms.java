@@ -31,6 +31,12 @@ final class RedisTerms implements Serializable {
         return given == null ? ServerCalls.IN_LANE : Duration.ofMillis(Long.parseLong(given));
     }
 
+    /** How long the server may be silent; a script of somebody else's may hold it for a while. */
+    Duration silence() {
+        String given = terms.settings().getOrDefault("silence_ms", "30000");
+        return Duration.ofMillis(Long.parseLong(given));
+    }
+
     ServerAddress address() {
         return ServerAddress.parse(terms.settings().get("address"));
     }

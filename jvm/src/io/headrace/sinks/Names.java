@@ -1,18 +1,18 @@
-package io.headrace.sinks.lake;
+package io.headrace.sinks;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.headrace.operators.Parcel;
 import java.util.List;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.functions;
-import io.headrace.operators.Parcel;
 
 /** Lists of columns' names. */
-final class Names {
+public final class Names {
     private Names() {}
 
     /** Reads a list of names as Python writes it, in JSON. */
-    static List<String> read(String json) {
+    public static List<String> read(String json) {
         try {
             return List.of(new ObjectMapper().readValue(json, String[].class));
         } catch (JsonProcessingException problem) {
@@ -20,7 +20,8 @@ final class Names {
         }
     }
 
-    static Column[] columns(List<String> names) {
+    /** Gives the columns of the names. */
+    public static Column[] columns(List<String> names) {
         return names.stream().map(Parcel::quoted).map(functions::col).toArray(Column[]::new);
     }
 }
