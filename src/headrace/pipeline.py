@@ -15,7 +15,8 @@ from headrace.plan.changes import keep_table, read_changes
 from headrace.plan.explain import explain
 from headrace.plan.lookups import require_correctable
 from headrace.plan.remote_steps import require_repeatable
-from headrace.plan.steps import Output, Read, Stateful, Step, walk
+from headrace.plan.step_names import require_step_names
+from headrace.plan.steps import Output, Read
 from headrace.plan.targets import require_target
 from headrace.plan.view import View, require_view
 from headrace.plan.window import require_replaceable
@@ -364,7 +365,7 @@ class Pipeline:
         require_replaceable(output)
         require_correctable(output)
         require_repeatable(output, self.lanes)
-        _require_step_names([*(o.step for o in self._outputs), output.step])
+        require_step_names([*(o.step for o in self._outputs), output.step])
         self._outputs.append(output)
 
 
@@ -385,22 +386,3 @@ def _strategy(
             where=where,
         )
     return watermark
-
-
-def _require_step_names(ends: Sequence[Step]) -> None:
-    """Refuse two steps of one name: their state and metrics would be mistaken."""
-    named: dict[str, Stateful] = {}
-    for step in (step for end in ends for step in walk(end)):
-        if not isinstance(step, Stateful):
-            continue
-        first = named.setdefault(step.name, step)
-        if first is not step:
-            raise StepError(
-                "step-name-taken",
-                f'two steps are called "{step.name}"',
-                detail=f"the other one is declared at {first.where}; state is kept "
-                "under a step's name.",
-                hint="give each a name of its own, or declare the step once and use "
-                "its stream twice.",
-                where=step.where,
-            )
