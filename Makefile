@@ -36,7 +36,7 @@ chaos: ready ## kill drivers and brokers at length; SEED=n replays a run
 soak: ready ## hold windows against their model at length; SEED=n replays a run
 	$(BIN)/python tests/spark/window_soak.py --cases 300 $(if $(SEED),--seed $(SEED))
 
-bench: ready ## measure throughput beside plain Spark, latency, windows, stores, joins
+bench: ready ## measure throughput beside plain Spark, latency, windows, stores, joins, fraud
 	$(BIN)/python bench/delivery.py
 	$(BIN)/python bench/latency.py
 	$(BIN)/python bench/windows.py
@@ -44,6 +44,7 @@ bench: ready ## measure throughput beside plain Spark, latency, windows, stores,
 	$(BIN)/python bench/joins.py
 	$(BIN)/python bench/lookups.py
 	$(BIN)/python bench/views.py
+	$(BIN)/python bench/fraud.py
 
 wheel: ready ## build the wheel into dist/
 	$(BIN)/uv build --wheel --no-build-isolation --python $(BIN)/python

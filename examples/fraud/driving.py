@@ -19,7 +19,7 @@ ERROR = 1
 
 # Of a run of minutes on a small machine, the JVM's second compiler takes more than it
 # gives; and as many state stores as cores are enough.
-_QUICK = {
+QUICK = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
     "spark.sql.shuffle.partitions": "2",
 }
@@ -33,6 +33,7 @@ class Driver:
         home: Where its checkpoint and its log are kept.
         environment: What the pipeline's file is told.
         patience: How often it may end by an error, such as that a server is away.
+        conf: Settings of Spark.
     """
 
     def __init__(
@@ -41,12 +42,13 @@ class Driver:
         home: Path,
         environment: Mapping[str, str],
         patience: int = 0,
+        conf: Mapping[str, str] = QUICK,
     ) -> None:
         self._patience = patience
         self._command = [
             *(*headrace(), "run", str(PIPELINE), "--format", "json"),
             *("--dir", str(run_directory), "--checkpoint", str(home / "checkpoint")),
-            *(f"--conf={name}={value}" for name, value in _QUICK.items()),
+            *(f"--conf={name}={value}" for name, value in conf.items()),
         ]
         self._environment = {**os.environ, **environment}
         self._enough = threading.Event()
@@ -69,6 +71,12 @@ class Driver:
         if process is not None and process.poll() is None:
             process.terminate()
         self._thread.join()
+
+    @property
+    def pid(self) -> int | None:
+        """The process, if it runs."""
+        process = self._process
+        return None if process is None or process.poll() is not None else process.pid
 
     def kill(self) -> None:
         """End it at once, with its JVM."""

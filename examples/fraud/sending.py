@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import cycle
+from typing import Protocol
 
 from bank import PARTITIONS, TOPIC, Bank
 from confluent_kafka import KafkaError, Message, Producer
-from traffic import Traffic
+from people import Change, Person
 from transactions import Profile, Transaction, avro_writer
 
 from headrace.log import writer_settings
@@ -21,10 +22,25 @@ REHEARSAL = "rehearsal-"
 REHEARSED_EVERY_SECONDS = 0.25
 
 
+class Flow(Protocol):
+    """What can be sent: transactions as they arrive, and what changes meanwhile."""
+
+    @property
+    def start(self) -> datetime: ...  # noqa: D102 - as Traffic says it
+
+    @property
+    def crowd(self) -> Sequence[Person]: ...  # noqa: D102
+
+    @property
+    def changes(self) -> Sequence[Change]: ...  # noqa: D102
+
+    def arrivals(self) -> Iterator[tuple[int, Transaction]]: ...  # noqa: D102
+
+
 class Sender:
     """Sends what arrives when it arrives, until all is sent or it is enough."""
 
-    def __init__(self, bank: Bank, traffic: Traffic, schema_id: int) -> None:
+    def __init__(self, bank: Bank, traffic: Flow, schema_id: int) -> None:
         self._bank, self._traffic = bank, traffic
         self._write = avro_writer(schema_id)
         settings = {"linger.ms": 5, "queue.buffering.max.messages": 500_000}
