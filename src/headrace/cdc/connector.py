@@ -62,8 +62,6 @@ def common_settings(capture: Capture, wish: Wish, notes: Notes) -> dict[str, str
         "signal.kafka.bootstrap.servers": capture.bootstrap,
         "signal.kafka.poll.timeout.ms": "500",
         "signal.poll.interval.ms": "500",
-        # How long a change may wait for others to go with it in one transaction.
-        "poll.interval.ms": "100",
         "notification.enabled.channels": "sink",
         NOTICES: capture.notices,
         "topic.creation.default.partitions": "1",
