@@ -128,10 +128,12 @@ public final class Failpoint {
     private static void stop() throws IOException, InterruptedException {
         String self = Long.toString(ProcessHandle.current().pid());
         // The signal may take effect some time after it was sent. Whoever sends it waits for
-        // that, and this thread for the sender.
+        // that, and this thread for the sender; not for ever, as the process may be let go on
+        // before the sender has looked.
         String stopAndWait =
-                "kill -STOP $0; while [ -e /proc/$0/status ]"
-                        + " && ! grep -q '^State:.T' /proc/$0/status; do :; done";
+                "kill -STOP $0; n=0; while [ $n -lt 500 ] && [ -e /proc/$0/status ]"
+                        + " && ! grep -q '^State:.T' /proc/$0/status;"
+                        + " do n=$((n + 1)); sleep 0.01; done";
         new ProcessBuilder("sh", "-c", stopAndWait, self).start().waitFor();
     }
 
