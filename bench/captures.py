@@ -4,9 +4,10 @@ First the rows that are there: how long the connector takes to bring them into K
 and how long a pipeline takes from there into Redis and Delta. Then so many changes a
 second for a while: how old a change is when the log has it, which is all that plain
 Debezium does, and when each sink has it. The pipelines' own metrics tell the latter,
-weighed by the changes of each batch. Redis and OpenSearch are kept by one pipeline, as
-fast as it can, and the lake by another beside it, twice a minute: each of its commits
-rewrites files, and nobody should wait for that.
+weighed by the changes of each batch, from the twentieth second on. Redis and
+OpenSearch are kept by one pipeline, as fast as it can, and the lake by another beside
+it, twice a minute: each of its commits rewrites files, and nobody should wait for
+that.
 
 Run it: ``python bench/captures.py --rows 1000000 --changes 500``.
 """
@@ -43,6 +44,7 @@ ACCOUNTS = "public.accounts"
 SERVERS = ["kafka", "postgres", "connect", "redis", "opensearch"]
 MOST_PER_BATCH = 250_000
 LAKE_EVERY = timedelta(seconds=30)
+WARM_UP_SECONDS = 20
 FILL = """
 create table accounts (id bigint primary key, owner text, cents bigint);
 insert into accounts
@@ -144,13 +146,16 @@ class Bench:
 
 
 class Passages:
-    """How long changes took to each sink, batch by batch."""
+    """How long changes took to each sink, batch by batch, once the code is warm."""
 
     def __init__(self) -> None:
         self.seen: dict[str, list[dict[str, int]]] = {}
+        self._warm_at = time.monotonic() + WARM_UP_SECONDS
 
     def tell(self, progress: BatchProgress) -> None:
         """Note a batch."""
+        if time.monotonic() < self._warm_at:
+            return
         for outputs in progress.propagation.values():
             for name, took in outputs.items():
                 self.seen.setdefault(name, []).append(took)

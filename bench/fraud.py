@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -61,11 +62,11 @@ class Phase:
 class Bench:
     """The bank, its pipeline, and what is measured of both."""
 
-    def __init__(self, stack: Stack, home: Path, people: int) -> None:
+    def __init__(self, stack: Stack, home: Path, rate: float, seconds: float) -> None:
         self._stack = stack
         self._bank = Bank(stack)
-        crowd = Traffic(SEED, people, 30, datetime.now(UTC), hour=NOON).crowd
-        self._schema_id = self._bank.open(crowd)
+        # Smaller crowds are the first people of larger ones.
+        self._schema_id = self._bank.open(Phase("most", rate, seconds).crowd)
         lake = {"FRAUD_LAKE": str(home / "lake")}
         self._driver = Driver(stack.run_directory.path, home, lake, conf=CONF)
         self._alerts = Alerts(stack.address("kafka"))
@@ -116,7 +117,8 @@ class Bench:
             f"{name}: {sender.sent / took:,.0f} transactions/s for {took:.0f} s; "
             f"behind by {half_way:,} half-way, by {lag:,} at the end, by none "
             f"{caught_up:.1f} s later; to the alert: P50 {half:.2f} s, "
-            f"P99 {most:.2f} s of {len(delays):,}"
+            f"P99 {most:.2f} s of {len(delays):,}; the last batch, in ms: "
+            f"{self._driver.latest.get('phases_ms')}"
         )
 
     def _done(self) -> int:
@@ -130,10 +132,11 @@ class Bench:
         site = self._stack.site()
         names = (n for s in SERVERS for n in SERVICES[s].process_names(site.brokers))
         kept = sum(site.process(name).memory() for name in names)
-        if self._driver.pid is not None:
-            family = [psutil.Process(self._driver.pid)]
-            family += family[0].children(recursive=True)
-            kept += sum(member.memory_full_info().pss for member in family)
+        # Of the driver's family some live for a moment only.
+        with suppress(psutil.NoSuchProcess):
+            driver = psutil.Process(self._driver.pid)
+            for member in (driver, *driver.children(recursive=True)):
+                kept += member.memory_full_info().pss
         self.most_memory = max(self.most_memory, kept)
 
 
@@ -144,10 +147,10 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--warm-up", type=int, default=90)
     given = parser.parse_args()
-    people = max(given.rates) * max(1, given.seconds // 30)
+    longest = max(given.seconds, given.warm_up)
     with (
         running(*SERVERS) as (stack, home),
-        Bench(stack, home, people) as bench,
+        Bench(stack, home, max(given.rates), longest) as bench,
     ):
         print(bench.run("warm-up", 500, given.warm_up), flush=True)
         for rate in given.rates:
