@@ -113,6 +113,9 @@ def test_adding_what_is_captured_changes_nothing(bank: Bank) -> None:
     assert ends_of(bank.capture.kafka, bank.capture.topic(USERS)) == ends
 
 
+# Debezium reads the tables in one thread and is told of them in another, and now and
+# then loses its own place between the two: the capture then fails by name.
+@pytest.mark.long
 def test_further_tables_are_read_while_all_of_them_change(bank: Bank) -> None:
     bank.make()
     bank.make(CARDS, rows=2500)
