@@ -337,7 +337,7 @@ class Pipeline:
             lanes=self.lanes,
             dead_letter_limit=self.dead_letter_limit,
         )
-        views = {f"view-{view.name}" for view in self._views}
+        views = {view.output for view in self._views}
         for output in self._outputs:
             if output.name not in views:
                 other._write(replace(output, sink=beside(output.sink, version)))

@@ -14,7 +14,7 @@ from house_tree import PACKAGE, name
 
 LAYERS = (
     {"errors", "durations"},
-    {"settings"},
+    {"settings", "serving"},
     {"artifacts"},
     {"schema", "_spark"},
     {"log", "sources", "sinks", "delivery", "cdc", "windows", "joins", "patterns"},

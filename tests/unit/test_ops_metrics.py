@@ -18,9 +18,10 @@ from headrace.ops.families import DEAD_LETTERS, FAMILIES, LAG, render
 from headrace.ops.metrics import Metrics
 from headrace.ops.monitor import Monitor
 from headrace.ops.rules import RULES, tuned
-from headrace.ops.serving import MetricsServer, served
+from headrace.ops.serving import MetricsServer
 from headrace.ops.starts import count_start
 from headrace.runtime.progress import BatchProgress
+from headrace.serving import served
 
 _PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
 _LINE = re.compile(r"([a-z_]+)(?:\{([^{}]*)\})? (-?[0-9.e+-]+)")

@@ -12,7 +12,7 @@ import pytest
 from view_served import Served, pane, row
 
 from headrace.cli import main
-from headrace.views.serving import served
+from headrace.serving import served
 
 Out = pytest.CaptureFixture[str]
 

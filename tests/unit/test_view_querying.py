@@ -12,9 +12,10 @@ from typing import Annotated, Any
 import pytest
 
 from headrace import Pipeline, ViewError, digits, event, kafka
+from headrace.serving import served
 from headrace.views import ViewClient
 from headrace.views.querying import query
-from headrace.views.serving import ViewServer, served
+from headrace.views.serving import ViewServer
 from headrace.views.store import Applied, ViewStore
 
 duckdb: Any = pytest.importorskip("duckdb", reason="the extra `sql` is not installed")

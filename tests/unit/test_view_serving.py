@@ -13,8 +13,9 @@ import pytest
 from view_served import HOUR_MS, Served, pane, row
 
 from headrace import ViewError
+from headrace.serving import served
 from headrace.views import AsOf, Update, ViewClient
-from headrace.views.serving import ViewServer, served
+from headrace.views.serving import ViewServer
 
 
 @pytest.fixture

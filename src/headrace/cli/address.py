@@ -1,4 +1,4 @@
-"""Which Kafka a command speaks to, and the options that say so."""
+"""Which Kafka a command speaks to, how Spark runs, and the options that say so."""
 
 from __future__ import annotations
 
@@ -25,6 +25,20 @@ Bootstrap = Annotated[
         metavar="HOST:PORT",
         help="The Kafka to use; by default the project's own.",
     ),
+]
+Master = Annotated[str, typer.Option(help="Where Spark runs.")]
+Checkpoint = Annotated[
+    str | None, typer.Option(help="Where progress and state are kept.")
+]
+Registry = Annotated[
+    str | None, typer.Option(metavar="URL", help="The schema registry.")
+]
+SparkSettings = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=VALUE", help="A setting of Spark."),
+]
+MostPerBatch = Annotated[
+    int | None, typer.Option(help="The most records of a topic in a batch.")
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="Do it without asking.")]
 

@@ -16,8 +16,9 @@ from headrace.ops.families import DOWNSTREAM
 from headrace.ops.metrics import Metrics
 from headrace.ops.monitor import Monitor
 from headrace.ops.rules import RULES, Rule, tuned
-from headrace.ops.serving import LOOPBACK, MetricsServer, served
+from headrace.ops.serving import MetricsServer
 from headrace.plan.steps import source_topics
+from headrace.serving import LOOPBACK, served
 
 if TYPE_CHECKING:
     from headrace.pipeline import Pipeline

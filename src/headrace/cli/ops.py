@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headrace.cli.address import Bootstrap, find_log, read_pairs
+from headrace.cli.address import Bootstrap, Registry, find_log, read_pairs
 from headrace.cli.monitoring import Alert
 from headrace.cli.output import Format, print_json, print_table, talk
 from headrace.cli.services import Directory, Output
@@ -34,9 +34,6 @@ From = Annotated[
         help="earliest, offset:42 or time:2026-11-15T10:00:00Z.",
     ),
 ]
-RegistryUrl = Annotated[
-    str | None, typer.Option(metavar="URL", help="The schema registry.")
-]
 
 
 @app.command()
@@ -56,7 +53,7 @@ def duplicates(
     topic: Topic,
     by: By = None,
     place: From = "earliest",
-    registry: RegistryUrl = None,
+    registry: Registry = None,
     bootstrap: Bootstrap = None,
     directory: Directory = None,
     output: Output = Format.TABLE,
@@ -88,7 +85,7 @@ def order(
         typer.Option(metavar="COLUMN", help="The time; by default the record's own."),
     ] = None,
     place: From = "earliest",
-    registry: RegistryUrl = None,
+    registry: Registry = None,
     bootstrap: Bootstrap = None,
     directory: Directory = None,
     output: Output = Format.TABLE,

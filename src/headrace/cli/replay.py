@@ -6,7 +6,14 @@ from typing import Annotated
 
 import typer
 
-from headrace.cli.address import Bootstrap
+from headrace.cli.address import (
+    Bootstrap,
+    Checkpoint,
+    Master,
+    MostPerBatch,
+    Registry,
+    SparkSettings,
+)
 from headrace.cli.output import Format
 from headrace.cli.run import run
 from headrace.cli.services import Directory
@@ -18,20 +25,11 @@ def replay(
     follow: Annotated[
         bool, typer.Option("--follow", help="Go on behind the input's end.")
     ] = False,
-    master: Annotated[str, typer.Option(help="Where Spark runs.")] = "local[2]",
-    most_per_batch: Annotated[
-        int | None, typer.Option(help="The most records of a topic in a batch.")
-    ] = None,
-    checkpoint: Annotated[
-        str | None, typer.Option(help="Where progress and state are kept.")
-    ] = None,
-    registry: Annotated[
-        str | None, typer.Option(metavar="URL", help="The schema registry.")
-    ] = None,
-    conf: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="A setting of Spark."),
-    ] = None,
+    master: Master = "local[2]",
+    most_per_batch: MostPerBatch = None,
+    checkpoint: Checkpoint = None,
+    registry: Registry = None,
+    conf: SparkSettings = None,
     bootstrap: Bootstrap = None,
     directory: Directory = None,
     output: Annotated[

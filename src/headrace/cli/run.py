@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from headrace.cli.address import Bootstrap, find_log, read_pairs
+from headrace.cli.address import (
+    Bootstrap,
+    Checkpoint,
+    Master,
+    MostPerBatch,
+    Registry,
+    SparkSettings,
+    find_log,
+    read_pairs,
+)
 from headrace.cli.load import load_pipeline
 from headrace.cli.monitoring import Alert, Monitored, Watch, monitoring
 from headrace.cli.output import Format, talk
@@ -22,9 +31,9 @@ from headrace.cli.services import Directory
 from headrace.errors import SettingsError
 from headrace.services import Stack
 from headrace.services.addresses import Addresses
+from headrace.serving import LOOPBACK
 from headrace.settings import load_settings
 from headrace.views.keeping import Surroundings, keeping
-from headrace.views.serving import LOOPBACK
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,19 +46,15 @@ if TYPE_CHECKING:
 
 def run(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Such as fraud.py.")],
-    master: Annotated[str, typer.Option(help="Where Spark runs.")] = "local[2]",
+    master: Master = "local[2]",
     until_caught_up: Annotated[
         bool, typer.Option("--until-caught-up", help="Stop at the input's end.")
     ] = False,
     every: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="How often a batch begins.")
     ] = None,
-    most_per_batch: Annotated[
-        int | None, typer.Option(help="The most records of a topic in a batch.")
-    ] = None,
-    checkpoint: Annotated[
-        str | None, typer.Option(help="Where progress and state are kept.")
-    ] = None,
+    most_per_batch: MostPerBatch = None,
+    checkpoint: Checkpoint = None,
     adopt: Annotated[
         list[str] | None,
         typer.Option(help="Take over as it is, once; an error says when and what."),
@@ -57,13 +62,8 @@ def run(
     take_over: Annotated[
         bool, typer.Option("--take-over", help="Take the lanes from another driver.")
     ] = False,
-    registry: Annotated[
-        str | None, typer.Option(metavar="URL", help="The schema registry.")
-    ] = None,
-    conf: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="A setting of Spark."),
-    ] = None,
+    registry: Registry = None,
+    conf: SparkSettings = None,
     beside: Annotated[
         str | None,
         typer.Option(metavar="VERSION", help="Write beside; see replay."),

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headrace.cli.address import Bootstrap, Yes, find_log, read_pairs, require_consent
+from headrace.cli.address import (
+    Bootstrap,
+    Checkpoint,
+    Master,
+    Registry,
+    SparkSettings,
+    Yes,
+    find_log,
+    read_pairs,
+    require_consent,
+)
 from headrace.cli.load import load_pipeline
 from headrace.cli.output import Format, print_json, talk
 from headrace.cli.run import tell_line
@@ -36,17 +46,10 @@ TableName = Annotated[
 def rebuild(
     file: File,
     table: TableName = None,
-    master: Annotated[str, typer.Option(help="Where Spark runs.")] = "local[2]",
-    checkpoint: Annotated[
-        str | None, typer.Option(help="Where progress and state are kept.")
-    ] = None,
-    registry: Annotated[
-        str | None, typer.Option(metavar="URL", help="The schema registry.")
-    ] = None,
-    conf: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="A setting of Spark."),
-    ] = None,
+    master: Master = "local[2]",
+    checkpoint: Checkpoint = None,
+    registry: Registry = None,
+    conf: SparkSettings = None,
     yes: Yes = False,
     bootstrap: Bootstrap = None,
     directory: Directory = None,

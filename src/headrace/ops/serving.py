@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler
 from typing import Any, cast
 
-from headrace.errors import ServiceError
+from headrace.serving import LOOPBACK, LocalServer
 
-LOOPBACK = "127.0.0.1"
-_OURSELVES = {"localhost", "127.0.0.1", "[::1]"}
 _TEXT = "text/plain; version=0.0.4; charset=utf-8"
 _JSON = "application/json; charset=utf-8"
 
 
-class MetricsServer(ThreadingHTTPServer):
+class MetricsServer(LocalServer):
     """Answers what a pipeline's numbers are, until it is closed.
 
     Args:
@@ -30,8 +26,6 @@ class MetricsServer(ThreadingHTTPServer):
         ServiceError: [port-taken] something else listens there.
     """
 
-    daemon_threads = True
-
     def __init__(
         self,
         metrics: Callable[[], str],
@@ -41,32 +35,8 @@ class MetricsServer(ThreadingHTTPServer):
         port: int = 0,
     ) -> None:
         self.metrics, self.health = metrics, health
-        self._is_local = host in {LOOPBACK, "localhost", "::1"}
-        try:
-            super().__init__((host, port), _Handler)
-        except OSError as error:
-            raise ServiceError(
-                "port-taken",
-                f"metrics cannot be served at {host}:{port}",
-                detail=str(error),
-                hint="choose another port with --metrics, or 0 for a free one.",
-            ) from error
-
-    @property
-    def url(self) -> str:
-        """Where it answers."""
-        return f"http://{self.server_address[0]!s}:{self.server_address[1]}"
-
-    def accepts(self, host: str | None) -> bool:
-        """Tell whether a request is meant for us, and not for a name that points here.
-
-        A page of the web could otherwise read from loopback under its own name.
-        """
-        name = (host or "").rpartition(":")[0] or (host or "")
-        return not self._is_local or name.lower() in _OURSELVES
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of a client that went away."""
+        hint = "choose another port with --metrics, or 0 for a free one."
+        super().__init__(_Handler, (host, port), what="metrics", hint=hint)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -100,16 +70,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing of each request."""
-
-
-@contextlib.contextmanager
-def served(server: MetricsServer) -> Iterator[MetricsServer]:
-    """Serve in a thread, and close at the end."""
-    thread = threading.Thread(target=server.serve_forever, args=(0.1,), daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(10)

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 
 from headrace.errors import ViewError
 from headrace.plan.view import View
+from headrace.serving import LOOPBACK, served
 from headrace.sinks import Servers
 from headrace.sinks.servers import given
-from headrace.views.serving import LOOPBACK, ViewServer, served
+from headrace.views.serving import ViewServer
 from headrace.views.store import ViewStore
 from headrace.views.stored import Rowed, opened
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, cast
 
-from headrace.errors import ServiceError, ViewError
+from headrace.errors import ViewError
 from headrace.plan.view import View
+from headrace.serving import LOOPBACK, LocalServer
 from headrace.views.questions import (
     STATUS,
     Question,
@@ -22,14 +22,12 @@ from headrace.views.store import ViewStore
 from headrace.views.stored import Readings, without_history
 from headrace.views.watching import failed, watch
 
-LOOPBACK = "127.0.0.1"
-_OURSELVES = {"localhost", "127.0.0.1", "[::1]"}
 _MOST_CONNECTIONS = 256
 _MOST_WATCHES = 64
 _IDLE_SECONDS = 60.0
 
 
-class ViewServer(ThreadingHTTPServer):
+class ViewServer(LocalServer):
     """Answers questions about views until it is closed.
 
     Args:
@@ -43,7 +41,6 @@ class ViewServer(ThreadingHTTPServer):
         ServiceError: [port-taken] something else listens there.
     """
 
-    daemon_threads = True
     request_queue_size = 128
 
     def __init__(
@@ -61,36 +58,13 @@ class ViewServer(ThreadingHTTPServer):
         self.watches = threading.BoundedSemaphore(_MOST_WATCHES)
         self.is_over = threading.Event()
         self._connections = threading.BoundedSemaphore(_MOST_CONNECTIONS)
-        self._is_local = host in {LOOPBACK, "localhost", "::1"}
-        try:
-            super().__init__((host, port), _Handler)
-        except OSError as error:
-            raise ServiceError(
-                "port-taken",
-                f"views cannot be served at {host}:{port}",
-                detail=str(error),
-                hint="choose another port, or 0 for a free one.",
-            ) from error
-
-    @property
-    def url(self) -> str:
-        """Where it answers."""
-        return f"http://{self.server_address[0]!s}:{self.server_address[1]}"
+        hint = "choose another port, or 0 for a free one."
+        super().__init__(_Handler, (host, port), what="views", hint=hint)
 
     def close(self) -> None:
         """Stop answering; watches end."""
         self.is_over.set()
-        self.shutdown()
-        self.server_close()
-
-    def accepts(self, host: str | None) -> bool:
-        """Tell whether a request is meant for us.
-
-        On loopback, a page of the web could otherwise ask under a name of its own
-        that it lets point here.
-        """
-        name = (host or "").rpartition(":")[0] or (host or "")
-        return not self._is_local or name.lower() in _OURSELVES
+        super().close()
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer in a thread; beyond the most connections, hang up."""
@@ -105,9 +79,6 @@ class ViewServer(ThreadingHTTPServer):
             super().process_request_thread(request, client_address)
         finally:
             self._connections.release()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of a client that went away."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -210,15 +181,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing of each request."""
-
-
-@contextlib.contextmanager
-def served(server: ViewServer) -> Any:
-    """Serve in a thread, and close at the end."""
-    thread = threading.Thread(target=server.serve_forever, args=(0.1,), daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.close()
-        thread.join(10)
