@@ -60,6 +60,15 @@ class _Answer:
             return str(self.body.get("message", f"status {self.status}"))
         return f"status {self.status}"
 
+    @property
+    def is_passing(self) -> bool:
+        """Whether the workers have refused it unseen, as they are just regrouping."""
+        # Which of the two statuses it is depends on how far the request had come.
+        return self.status == http.HTTPStatus.CONFLICT or (
+            self.status == http.HTTPStatus.INTERNAL_SERVER_ERROR
+            and "rebalance" in self.message
+        )
+
 
 class ConnectCluster:
     """Kafka Connect at an address, such as ``http://127.0.0.1:8083``."""
@@ -213,7 +222,7 @@ class ConnectCluster:
         deadline = time.monotonic() + _REBALANCE_SECONDS
         while True:
             answer = self._ask_once(method, path, body)
-            if answer.status != 409 or time.monotonic() > deadline:
+            if not answer.is_passing or time.monotonic() > deadline:
                 return answer
             time.sleep(0.2)
 
