@@ -89,6 +89,8 @@ class LookupTrial(Trial):
             "keep_late": step.when not in TIMELESS,
             "most_bytes": 2**20,
             "behind_us": None,
+            # Few, so that the keys of several cases are kept together.
+            "buckets": 5,
         }
         carried = [
             f"cast(null as {table.schema[name].dataType.simpleString()}) as {name}"

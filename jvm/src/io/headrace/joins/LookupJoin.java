@@ -19,7 +19,7 @@ import org.apache.spark.sql.streaming.ValueState;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Answers events with the row that a table had for their key at their time.
+ * Answers events as they come, with the row that is known of their time, or with the last one.
  *
  * <p>In a batch the changes of a key come first, then its events, then those whose time has come.
  *
@@ -35,6 +35,9 @@ final class LookupJoin extends StatefulProcessor<Row, Row, Row> {
 
     /** Where the turn of a change is in a row that comes in; the rest is as in a join. */
     static final int TURN = 5;
+
+    /** Where the key is, for those who are not grouped by it. */
+    static final int KEY = 6;
 
     private final LookupTerms terms;
     private transient Shelves waiting;
@@ -96,7 +99,7 @@ final class LookupJoin extends StatefulProcessor<Row, Row, Row> {
         waiting.open();
         for (Waiting event : waiting.taken(e -> e.at + terms.hold() < watermark)) {
             if (terms.missing() != Missing.NULL_THEN_CORRECT) {
-                answer(event.row, versions.at(event.at), out);
+                answer(event.row, versions.at(event.at), terms, out);
             }
         }
         waiting.storeAll(
@@ -134,30 +137,22 @@ final class LookupJoin extends StatefulProcessor<Row, Row, Row> {
 
     private void take(Event event, Versions versions, long watermark, JoinedRows out) {
         if (terms.when() == When.LATEST) {
-            answer(event.row, versions.latest(), out);
+            answer(event.row, versions.latest(), terms, out);
             return;
         }
         boolean isOver = event.at + terms.hold() < watermark;
-        if (terms.when() == When.SETTLED) {
-            if (isOver) {
-                answer(event.row, versions.at(event.at), out);
-            } else {
-                keep(event);
-            }
-            return;
-        }
         byte[] found = versions.at(event.at);
         boolean mayCome = found == null && terms.waitsForRows() && !isOver;
         if (mayCome) {
             keep(event);
         }
         if (!mayCome || terms.missing() == Missing.NULL_THEN_CORRECT) {
-            answer(event.row, found, out);
+            answer(event.row, found, terms, out);
         }
     }
 
     /** Tells an event with its row, or what is to be told where there is none. */
-    private void answer(byte[] event, byte[] row, JoinedRows out) {
+    static void answer(byte[] event, byte[] row, LookupTerms terms, JoinedRows out) {
         if (row != null) {
             out.matched();
             out.joined(event, row);
@@ -224,7 +219,7 @@ final class LookupJoin extends StatefulProcessor<Row, Row, Row> {
                 long by = Math.floorDiv(watermark - row.getLong(IntervalJoin.AT), MICROS);
                 out.late(true, event, by, terms.keepsLate());
             } else {
-                answer(event, null, out);
+                answer(event, null, terms, out);
             }
         }
     }

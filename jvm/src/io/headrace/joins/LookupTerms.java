@@ -22,6 +22,7 @@ import java.util.List;
  * @param keepsLate whether events beyond that go on, instead of only being counted
  * @param behind by how much it follows the watermark later; -1 where events come at once
  * @param mostBytes how large a table may be that every task holds
+ * @param buckets how many groups the keys are kept in, where many are kept together
  */
 record LookupTerms(
         String name,
@@ -35,8 +36,12 @@ record LookupTerms(
         long retention,
         boolean keepsLate,
         long behind,
-        long mostBytes)
+        long mostBytes,
+        int buckets)
         implements Serializable {
+
+    /** How many buckets there are, unless told otherwise. State is found by it. */
+    private static final int BUCKETS = 4096;
 
     /** By the row of its time, once settled; by the one known; by the last one, found or held. */
     enum When {
@@ -73,7 +78,8 @@ record LookupTerms(
                 told.get("retention_us").asLong(),
                 told.get("keep_late").asBoolean(),
                 told.get("behind_us").asLong(-1),
-                told.path("most_bytes").asLong(0));
+                told.path("most_bytes").asLong(0),
+                told.path("buckets").asInt(BUCKETS));
     }
 
     /** Whether events without a row are kept for some time, as one may come. */

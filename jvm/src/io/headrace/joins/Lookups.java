@@ -8,12 +8,14 @@ import static org.apache.spark.sql.functions.unix_micros;
 import static org.apache.spark.sql.functions.when;
 
 import io.headrace.formats.Call;
+import io.headrace.joins.LookupTerms.When;
 import io.headrace.operators.Arrivals;
 import io.headrace.operators.Parcel;
 import io.headrace.windows.Before;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoders;
+import org.apache.spark.sql.KeyValueGroupedDataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.TimeMode;
@@ -55,13 +57,15 @@ public final class Lookups {
         Dataset<Row> both =
                 packedEvents(events, terms, event, key, carried, before)
                         .union(packedChanges(changes, terms, row, key, carried));
+        boolean isSettled = terms.when() == When.SETTLED;
+        KeyValueGroupedDataset<Row, Row> groups =
+                isSettled ? Packed.buckets(both, terms.buckets()) : Packed.groups(both);
         Dataset<Row> given =
-                Packed.groups(both)
-                        .transformWithState(
-                                new LookupJoin(terms),
-                                TimeMode.EventTime(),
-                                OutputMode.Append(),
-                                Encoders.row(JoinedRows.schema()));
+                groups.transformWithState(
+                        isSettled ? new SettledJoin(terms) : new LookupJoin(terms),
+                        TimeMode.EventTime(),
+                        OutputMode.Append(),
+                        Encoders.row(JoinedRows.schema()));
         return Packed.shaped(observed(given, terms), event, row, carried);
     }
 

@@ -29,6 +29,7 @@ final class Packed {
     static final String CARRIED = "_carried";
 
     private static final String SPREAD = "_spread";
+    private static final String BUCKET = "_bucket";
     private static final int SPREADS = 256;
     private static final List<String> CARRIED_COLUMNS =
             List.of(Arrivals.ORIGIN, Arrivals.DEAD, "_read");
@@ -61,6 +62,18 @@ final class Packed {
         // Spark binds a row by position and wants all columns bound, the key's too.
         return spread.groupBy(keyed)
                 .as(Encoders.row(spread.select(keyed).schema()), Encoders.row(spread.schema()));
+    }
+
+    /** The rows of many keys together, those of no key among them. */
+    static KeyValueGroupedDataset<Row, Row> buckets(Dataset<Row> both, int buckets) {
+        Column bucket =
+                pmod(xxhash64(coalesce(col(KEY), col(ROW))), lit(buckets))
+                        .cast(DataTypes.IntegerType);
+        Dataset<Row> dealt = both.withColumn(BUCKET, bucket);
+        return dealt.groupBy(col(BUCKET))
+                .as(
+                        Encoders.row(dealt.select(col(BUCKET)).schema()),
+                        Encoders.row(dealt.schema()));
     }
 
     /** Gives the rows of both sides as structs, each null where there is none. */
