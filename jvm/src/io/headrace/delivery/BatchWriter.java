@@ -8,7 +8,6 @@ import org.apache.spark.api.java.function.VoidFunction2;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
-import org.apache.spark.storage.StorageLevel;
 
 /**
  * Delivers each batch of one query: the driver's part, which starts the jobs and hears them.
@@ -23,6 +22,7 @@ final class BatchWriter implements VoidFunction2<Dataset<Row>, Long>, AutoClosea
     private final transient DeadLetterLimit deadLetters;
     private final transient KafkaJob kafka;
     private final transient List<SinkJob> jobs = new ArrayList<>();
+    private final transient List<Integer> countedPlaces = new ArrayList<>();
 
     private transient Checkpoint checkpoint;
     private transient String lineage;
@@ -40,6 +40,7 @@ final class BatchWriter implements VoidFunction2<Dataset<Row>, Long>, AutoClosea
         for (int place = 0; place < options.sinks().size(); place++) {
             if (!options.sinks().get(place).isTopic()) {
                 jobs.add(SinkSystems.job(options, place));
+                countedPlaces.add(place);
             }
         }
     }
@@ -78,25 +79,16 @@ final class BatchWriter implements VoidFunction2<Dataset<Row>, Long>, AutoClosea
 
     private List<Delivered> write(Dataset<Row> batch, BatchTerms terms) throws Exception {
         if (jobs.size() == 1 && kafka != null) {
-            return List.of(Delivered.now(kafka.places(), kafka.write(batch, terms)));
+            OutgoingBatch once = OutgoingBatch.computedOnce(batch);
+            return List.of(Delivered.now(kafka.places(), kafka.write(once, terms)));
         }
-        Dataset<Row> kept = batch.persist(StorageLevel.MEMORY_AND_DISK_SER());
-        try {
-            // All of it before the first job begins: two that met over a part which is not there
-            // yet would each compute it, in different executors, and its state twice.
-            kept.count();
-            return beside(kept, terms);
-        } finally {
-            kept.unpersist();
-        }
-    }
-
-    private List<Delivered> beside(Dataset<Row> kept, BatchTerms terms) throws Exception {
         List<Callable<Delivered>> writes = new ArrayList<>();
-        for (SinkJob job : jobs) {
-            writes.add(() -> Delivered.now(job.places(), job.write(kept, terms)));
+        try (OutgoingBatch kept = OutgoingBatch.kept(batch, countedPlaces)) {
+            for (SinkJob job : jobs) {
+                writes.add(() -> Delivered.now(job.places(), job.write(kept, terms)));
+            }
+            return SideBySide.run(batch.sparkSession().sparkContext(), writes);
         }
-        return SideBySide.run(kept.sparkSession().sparkContext(), writes);
     }
 
     /** Closes what this JVM keeps open for the query, once what was sent has been answered. */

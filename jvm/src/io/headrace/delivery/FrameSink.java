@@ -38,7 +38,8 @@ public interface FrameSink {
      *
      * @param rows the sink's rows, cached, with the columns {@code key} and {@code value}, both
      *     binary, and {@code place}, a number that grows in the order of the rows of a key
+     * @param bytes of all values
      * @param record is to last with the rows, and not before them
      */
-    void write(Dataset<Row> rows, LedgerRecord record);
+    void write(Dataset<Row> rows, long bytes, LedgerRecord record);
 }

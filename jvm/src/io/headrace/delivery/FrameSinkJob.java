@@ -1,14 +1,5 @@
 package io.headrace.delivery;
 
-import static org.apache.spark.sql.functions.coalesce;
-import static org.apache.spark.sql.functions.col;
-import static org.apache.spark.sql.functions.count;
-import static org.apache.spark.sql.functions.expr;
-import static org.apache.spark.sql.functions.lit;
-import static org.apache.spark.sql.functions.monotonically_increasing_id;
-import static org.apache.spark.sql.functions.sum;
-
-import java.math.BigDecimal;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -50,18 +41,15 @@ final class FrameSinkJob implements SinkJob {
     }
 
     @Override
-    public List<Receipt> write(Dataset<Row> batch, BatchTerms terms) {
-        Dataset<Row> rows =
-                OutgoingRows.of(OutgoingRows.to(batch, places()))
-                        .withColumn(OutgoingRows.PLACE, monotonically_increasing_id());
+    public List<Receipt> write(OutgoingBatch batch, BatchTerms terms) {
         try {
-            return patience.tried(() -> List.of(attempt(rows, terms.inLanes(1))));
+            return patience.tried(() -> List.of(attempt(batch, terms.inLanes(1))));
         } catch (Refusal refusal) {
             throw refusal.about(named());
         }
     }
 
-    private Receipt attempt(Dataset<Row> rows, BatchTerms terms) {
+    private Receipt attempt(OutgoingBatch batch, BatchTerms terms) {
         reach("tasks-running");
         Phases phases = new Phases();
         LedgerRecord last = sink.last();
@@ -70,33 +58,23 @@ final class FrameSinkJob implements SinkJob {
         boolean isHeld = Verdict.on(own, last, adopt(), LedgerKind.SINK) == Verdict.HELD;
         reach("ledger-read");
         phases.end("ledger");
-        LedgerRecord record = record(rows, own);
-        phases.end("plan");
+        OutgoingBatch.Counted counted = batch.counted(place);
         if (!isHeld) {
-            sink.write(rows.select("key", "value", OutgoingRows.PLACE), record);
+            Dataset<Row> rows =
+                    batch.to(places())
+                            .select(OutgoingRows.KEY, OutgoingRows.VALUE, OutgoingRows.PLACE);
+            LedgerRecord record = new LedgerRecord(own, counted.rows(), counted.checksum());
+            sink.write(rows, counted.bytes(), record);
             phases.end("rows");
             reach("committed");
         }
-        return receipt(isHeld, record.rows(), phases);
+        return receipt(isHeld, counted.rows(), phases);
     }
 
     private Set<String> adopt() {
         Set<String> adopt = new HashSet<>(options.adopt());
         adopt.addAll(sink.adopts());
         return adopt;
-    }
-
-    /** Counts the rows, which are cached, and sums their checksums as a tally does. */
-    private static LedgerRecord record(Dataset<Row> rows, BatchTerms terms) {
-        Row found =
-                rows.agg(
-                                count(lit(1)),
-                                coalesce(
-                                        sum(col(OutgoingRows.CHECKED).cast("decimal(20,0)")),
-                                        expr("cast(0 as decimal(30,0))")))
-                        .head();
-        BigDecimal checksum = found.getDecimal(1);
-        return new LedgerRecord(terms, found.getLong(0), checksum.toBigInteger().longValue());
     }
 
     private int generationAfter(LedgerRecord last, BatchTerms terms) {

@@ -36,26 +36,25 @@ final class KafkaJob implements SinkJob {
     }
 
     @Override
-    public List<Receipt> write(Dataset<Row> batch, BatchTerms terms) {
+    public List<Receipt> write(OutgoingBatch batch, BatchTerms terms) {
         boolean isFirst = topics == null;
         if (isFirst) {
             open();
         }
         // Rows of other sinks are there only if there are such sinks.
         boolean isAlone = places().size() == options.sinks().size();
-        Dataset<Row> rows = isAlone ? batch : OutgoingRows.to(batch, places());
+        Dataset<Row> rows = isAlone ? batch.rows() : batch.to(places());
         BatchTerms own = terms.into(topics.ids());
         if (!options.isExactlyOnce()) {
             return Receipts.parse(
-                    OutgoingRows.of(rows)
-                            .mapPartitions(new PlainWriter(options), Encoders.STRING())
+                    rows.mapPartitions(new PlainWriter(options), Encoders.STRING())
                             .collectAsList());
         }
         if (isFirst) {
             Ledgers ledgers = new TopicLedgers(options, topics.progressPartitions());
             new LedgerReview(ledgers, own, options.adopt()).require();
         }
-        return new LaneWriter(options, own).run(rows);
+        return new LaneWriter(options, own).run(rows, batch.isKept());
     }
 
     /** Shows how far the query has come, once a batch is in all its sinks. */

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
+import org.apache.spark.SparkContext;
 import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.api.java.function.FlatMapFunction;
@@ -39,20 +40,30 @@ abstract class LaneTask
     /** How many sinks the query has. */
     protected abstract int sinks();
 
-    /** Runs a task for each lane and gives their receipts. */
-    final List<Receipt> run(Dataset<Row> rows) {
+    /**
+     * Runs a task for each lane and gives their receipts.
+     *
+     * @param isKept whether the rows are computed already
+     */
+    final List<Receipt> run(Dataset<Row> rows, boolean isKept) {
         List<String> told =
-                OutgoingRows.inLanes(rows, terms.lanes())
+                OutgoingRows.inLanes(rows, terms.lanes(), isKept)
                         .mapPartitions(this, Encoders.STRING())
                         .collectAsList();
-        if (told.isEmpty()) {
-            // A plan that Spark knows to be empty has no tasks; the ledger wants its records.
-            told =
-                    new JavaSparkContext(rows.sparkSession().sparkContext())
-                            .parallelize(new ArrayList<Row>(), terms.lanes())
-                            .mapPartitions(this)
-                            .collect();
-        }
+        // A plan that Spark knows to be empty has no tasks; the ledger wants its records.
+        return told.isEmpty() ? runEmpty(rows.sparkSession().sparkContext()) : heard(told);
+    }
+
+    /** Does the same for a batch without rows, which needs no plan. */
+    final List<Receipt> runEmpty(SparkContext spark) {
+        return heard(
+                new JavaSparkContext(spark)
+                        .parallelize(new ArrayList<Row>(), terms.lanes())
+                        .mapPartitions(this)
+                        .collect());
+    }
+
+    private List<Receipt> heard(List<String> told) {
         List<Receipt> receipts = Receipts.parse(told);
         if (receipts.size() != terms.lanes()) {
             throw new IllegalStateException(

@@ -16,80 +16,84 @@ import org.apache.spark.sql.Row;
 
 /** The rows of a batch on their way out: their columns, their lanes, and what Kafka gets. */
 final class OutgoingRows {
-    private static final int SINK = 0;
-    private static final int KEY = 1;
-    private static final int VALUE = 2;
-    private static final int HEADERS = 3;
-    private static final int MILLIS = 4;
-    private static final int CHECKSUM = 5;
-
-    static final String CHECKED = "checksum";
+    static final String SINK = "sink";
+    static final String KEY = "key";
+    static final String VALUE = "value";
+    static final String CHECKSUM = "checksum";
     static final String PLACE = "place";
+
+    private static final int SINK_AT = 0;
+    private static final int KEY_AT = 1;
+    private static final int VALUE_AT = 2;
+    private static final int HEADERS_AT = 3;
+    private static final int MILLIS_AT = 4;
+    private static final int CHECKSUM_AT = 5;
 
     private OutgoingRows() {}
 
-    /** The columns in the order in which the writers read them. */
+    /** The columns in the order in which the writers read them, and the place of each row. */
     static Dataset<Row> of(Dataset<Row> batch) {
         Column[] content = {
-            col("sink"), col("key"), col("value"), col("headers"), col("timestamp")
+            col(SINK), col(KEY), col(VALUE), col("headers"), col("timestamp")
         };
         return batch.select(
-                col("sink").cast("int"),
-                col("key").cast("binary"),
-                col("value").cast("binary"),
+                col(SINK).cast("int"),
+                col(KEY).cast("binary"),
+                col(VALUE).cast("binary"),
                 col("headers"),
                 unix_millis(col("timestamp")),
-                xxhash64(content).as(CHECKED));
+                xxhash64(content).as(CHECKSUM),
+                monotonically_increasing_id().as(PLACE));
     }
 
     /**
      * The rows in exactly so many partitions, those of one key in one of them, in their order.
      *
-     * <p>Spark promises no order behind a shuffle, hence the place of each row and the sort.
+     * <p>Spark promises no order behind a shuffle, hence the sort by place.
+     *
+     * @param isKept whether the rows are there already: then a single lane fetches them, and nothing
+     *     has to be shuffled
      */
-    static Dataset<Row> inLanes(Dataset<Row> batch, int lanes) {
-        Dataset<Row> placed =
-                of(batch).withColumn(PLACE, monotonically_increasing_id());
-        Dataset<Row> laned =
-                lanes == 1 ? placed.repartition(1) : placed.repartition(lanes, col("key"));
+    static Dataset<Row> inLanes(Dataset<Row> rows, int lanes, boolean isKept) {
+        Dataset<Row> laned;
+        if (lanes == 1) {
+            laned = isKept ? rows.coalesce(1) : rows.repartition(1);
+        } else {
+            laned = rows.repartition(lanes, col(KEY));
+        }
         return laned.sortWithinPartitions(PLACE);
-    }
-
-    /** The outgoing rows of some sinks. */
-    static Dataset<Row> to(Dataset<Row> batch, List<Integer> sinks) {
-        return batch.where(col("sink").isInCollection(sinks));
     }
 
     /** A row as a sink other than Kafka takes it. */
     static OutgoingRow versioned(Row row, long version) {
-        return new OutgoingRow(row.<byte[]>getAs(KEY), row.<byte[]>getAs(VALUE), version);
+        return new OutgoingRow(row.<byte[]>getAs(KEY_AT), row.<byte[]>getAs(VALUE_AT), version);
     }
 
     static int sink(Row row) {
-        return row.getInt(SINK);
+        return row.getInt(SINK_AT);
     }
 
     static long checksum(Row row) {
-        return row.getLong(CHECKSUM);
+        return row.getLong(CHECKSUM_AT);
     }
 
     static ProducerRecord<byte[], byte[]> toKafka(Row row, List<Sink> sinks) {
-        Long millis = row.isNullAt(MILLIS) ? null : row.getLong(MILLIS);
+        Long millis = row.isNullAt(MILLIS_AT) ? null : row.getLong(MILLIS_AT);
         return new ProducerRecord<>(
                 sinks.get(sink(row)).topic(),
                 null,
                 millis,
-                row.<byte[]>getAs(KEY),
-                row.<byte[]>getAs(VALUE),
+                row.<byte[]>getAs(KEY_AT),
+                row.<byte[]>getAs(VALUE_AT),
                 headers(row));
     }
 
     private static List<Header> headers(Row row) {
-        if (row.isNullAt(HEADERS)) {
+        if (row.isNullAt(HEADERS_AT)) {
             return null;
         }
         List<Header> headers = new ArrayList<>();
-        for (Row header : row.<Row>getList(HEADERS)) {
+        for (Row header : row.<Row>getList(HEADERS_AT)) {
             headers.add(new RecordHeader(header.getString(0), header.<byte[]>getAs(1)));
         }
         return headers;

@@ -3,8 +3,6 @@ package io.headrace.delivery;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.apache.spark.sql.Dataset;
-import org.apache.spark.sql.Row;
 
 /** Writes the rows of one sink in lanes, each with a ledger in the sink itself. */
 final class RowSinkJob implements SinkJob {
@@ -39,21 +37,24 @@ final class RowSinkJob implements SinkJob {
     }
 
     @Override
-    public List<Receipt> write(Dataset<Row> batch, BatchTerms terms) {
-        Dataset<Row> rows = OutgoingRows.to(batch, places());
+    public List<Receipt> write(OutgoingBatch batch, BatchTerms terms) {
         try {
-            return patience.tried(() -> attempt(rows, terms));
+            return patience.tried(() -> attempt(batch, terms));
         } catch (Refusal refusal) {
             throw refusal.about(options.sinks().get(place));
         }
     }
 
-    private List<Receipt> attempt(Dataset<Row> rows, BatchTerms terms) {
+    private List<Receipt> attempt(OutgoingBatch batch, BatchTerms terms) {
         BatchTerms own = terms.into(targets.ids());
         if (generation == null) {
             generation = review(own);
         }
-        return new SinkWriter(options, place, sink, own.inGeneration(generation)).run(rows);
+        SinkWriter writer = new SinkWriter(options, place, sink, own.inGeneration(generation));
+        if (batch.counted(place).rows() == 0) {
+            return writer.runEmpty(batch.rows().sparkSession().sparkContext());
+        }
+        return writer.run(batch.to(places()), batch.isKept());
     }
 
     /** Looks at the ledgers of all lanes before the first batch; gives the generation to write. */

@@ -1,8 +1,6 @@
 package io.headrace.delivery;
 
 import java.util.List;
-import org.apache.spark.sql.Dataset;
-import org.apache.spark.sql.Row;
 
 /** What one system does with each batch of a query: the driver's part, with a ledger of its own. */
 interface SinkJob extends AutoCloseable {
@@ -15,10 +13,10 @@ interface SinkJob extends AutoCloseable {
     /**
      * Writes its rows of a batch, unless it holds them.
      *
-     * @param batch all outgoing rows
+     * @param batch the outgoing rows of all jobs
      * @param terms the batch, without what the job adds to it
      */
-    List<Receipt> write(Dataset<Row> batch, BatchTerms terms);
+    List<Receipt> write(OutgoingBatch batch, BatchTerms terms);
 
     /** Closes what this JVM keeps open, once what was sent has been answered. */
     @Override

@@ -43,7 +43,7 @@ public final class ConsoleSink implements FrameSink {
     }
 
     @Override
-    public void write(Dataset<Row> rows, LedgerRecord record) {
+    public void write(Dataset<Row> rows, long bytes, LedgerRecord record) {
         if (record.rows() == 0) {
             return;
         }

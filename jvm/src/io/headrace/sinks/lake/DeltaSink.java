@@ -85,7 +85,7 @@ public final class DeltaSink implements FrameSink {
     }
 
     @Override
-    public void write(Dataset<Row> rows, LedgerRecord record) {
+    public void write(Dataset<Row> rows, long bytes, LedgerRecord record) {
         if (record.rows() == 0) {
             ledger.noteEmpty(record);
             return;
@@ -97,7 +97,7 @@ public final class DeltaSink implements FrameSink {
                     if (settings.merges()) {
                         merge(here, record);
                     } else {
-                        append(here, record);
+                        append(here, bytes, record);
                     }
                 });
         Failpoint.reach("delta", "before-mark");
@@ -107,9 +107,9 @@ public final class DeltaSink implements FrameSink {
         }
     }
 
-    private void append(Dataset<Row> rows, LedgerRecord record) {
-        Dataset<Row> columns = FewFiles.of(rows, values, settings.partitions());
-        target.append(columns, ledger.options(record));
+    private void append(Dataset<Row> rows, long bytes, LedgerRecord record) {
+        FewFiles few = new FewFiles(values, settings.partitions());
+        target.append(few.of(rows, bytes), ledger.options(record));
     }
 
     private void merge(Dataset<Row> rows, LedgerRecord record) {

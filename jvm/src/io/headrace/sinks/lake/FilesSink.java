@@ -91,7 +91,7 @@ public final class FilesSink implements FrameSink {
     }
 
     @Override
-    public void write(Dataset<Row> rows, LedgerRecord record) {
+    public void write(Dataset<Row> rows, long bytes, LedgerRecord record) {
         Storage.use(
                 "directory " + path,
                 () -> {
@@ -102,7 +102,7 @@ public final class FilesSink implements FrameSink {
                     if (!isSwept) {
                         sweep();
                     }
-                    writeFiles(rows, record);
+                    writeFiles(rows, bytes, record);
                 });
     }
 
@@ -115,9 +115,10 @@ public final class FilesSink implements FrameSink {
         isSwept = true;
     }
 
-    private void writeFiles(Dataset<Row> rows, LedgerRecord record) throws IOException {
+    private void writeFiles(Dataset<Row> rows, long bytes, LedgerRecord record)
+            throws IOException {
         String attempt = attempts.begin(last + 1, record.terms().batch());
-        Dataset<Row> columns = FewFiles.of(own.of(rows), values, partitions);
+        Dataset<Row> columns = new FewFiles(values, partitions).of(own.of(rows), bytes);
         DataFrameWriter<Row> writer =
                 columns.write()
                         .mode("append")

@@ -65,7 +65,7 @@ public final class MemorySink implements FrameSink {
     }
 
     @Override
-    public void write(Dataset<Row> rows, LedgerRecord record) {
+    public void write(Dataset<Row> rows, long bytes, LedgerRecord record) {
         HELD.get(name).add(rows.sort("place").select("key", "value"), record, most, name);
     }
 
