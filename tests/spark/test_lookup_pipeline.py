@@ -109,6 +109,48 @@ def test_a_window_behind_settled_answers_counts_all_of_them(
         assert rig.rows("late") == []
 
 
+def test_a_replay_years_later_gives_the_answers_of_the_time(
+    spark: SparkSession,
+) -> None:
+    def answered(name: str) -> Pipeline:
+        bank = Pipeline(name)
+        payments = bank.read(kafka("payments", Payment), out_of_order=minutes(10))
+        profiles = bank.table(kafka("profiles", Profile))
+        bank.write(
+            "where", payments.join("where", profiles, on="user"), sinks.kafka("where")
+        )
+        return bank
+
+    moves = [(0, "Oslo"), (5, "Bern"), (7, "Rome"), (11, "Nice")]
+    paid_at = (1, 4.5, 5, 6, 8, 10.9, 12)
+    with Rig(answered("live"), spark) as rig:
+        for minute in range(15):
+            for moved_at, city in moves:
+                if moved_at == minute:
+                    rig.feed("profiles", Profile("ann", city), recorded_at=at(minute))
+            due = [n for n in paid_at if minute <= n < minute + 1]
+            if due:
+                rig.feed("payments", *(paid(f"{n}", "ann", n) for n in due))
+        rig.advance(at(30))
+        live = rig.rows("where", "payment_id", "city")
+    towns = ["Oslo", "Oslo", "Bern", "Bern", "Rome", "Rome", "Nice"]
+    assert [city for _, city in live] == towns
+
+    years_later = START + timedelta(days=5 * 365)
+    with Rig(answered("replayed"), spark) as rig:
+        for minute, city in moves:
+            rig.feed("profiles", Profile("ann", city), recorded_at=at(minute))
+        for day, city in enumerate(("Bonn", "Lyon", "Graz")):
+            moved_at = years_later + timedelta(days=day)
+            rig.feed("profiles", Profile("ann", city), recorded_at=moved_at)
+        gone_at = years_later + timedelta(days=9)
+        rig.feed("profiles", Tombstone("ann"), recorded_at=gone_at)
+        rig.feed("payments", *(paid(f"{n}", "ann", n) for n in paid_at))
+        rig.advance(at(30))
+
+        assert rig.rows("where", "payment_id", "city") == live
+
+
 def test_a_captured_row_of_the_first_snapshot_was_there_before(
     spark: SparkSession,
 ) -> None:
