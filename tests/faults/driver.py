@@ -62,7 +62,14 @@ def run(spark: SparkSession, given: dict[str, Any]) -> dict[str, Any]:
     )
     delivering = deliver(outgoing, terms, until_end=True)
     delivering.await_end()
-    return delivering.report()
+    return delivering.report() | {"pools": pools(spark)}
+
+
+def pools(spark: SparkSession) -> list[str]:
+    """Give the pools in which jobs were run so far."""
+    context: Any = spark.sparkContext._jsc.sc()
+    known = context.getAllPools()
+    return [known.apply(number).name() for number in range(known.size())]
 
 
 def attempt(spark: SparkSession, text: str) -> int:

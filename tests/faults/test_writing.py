@@ -81,6 +81,18 @@ def test_order_is_kept_though_spark_cuts_a_partition_into_several_tasks(
     assert not reader.accounts[job.outputs[0]].faults(job.sent)
 
 
+def test_a_query_does_not_queue_behind_those_beside_it(
+    new_job: Callable[..., Job], workshop: Workshop
+) -> None:
+    first, second = new_job(), new_job()
+    for job in (first, second):
+        job.feed(10)
+        told = workshop.run(job)
+
+    queries = {f"{job.name}.copy" for job in (first, second)}
+    assert queries <= set(told["pools"])
+
+
 def test_the_group_of_the_pipeline_shows_no_lag_at_the_end(
     new_job: Callable[..., Job], workshop: Workshop
 ) -> None:

@@ -40,6 +40,7 @@ session_module = importlib.import_module("headrace._spark.session")
         ("spark.sql.ui.retainedExecutions", "20"),
         ("spark.sql.shuffle.partitions", "4"),
         ("spark.sql.exchange.reuse", "false"),
+        ("spark.scheduler.mode", "FAIR"),
         ("spark.sql.session.timeZone", "UTC"),
         ("spark.ui.enabled", "false"),
         ("spark.driver.host", "127.0.0.1"),

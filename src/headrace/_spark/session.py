@@ -51,6 +51,8 @@ _SETTINGS = {
     # A plan of a few operators is more than a hundred generated classes, and Spark
     # keeps a hundred: each batch would compile all of them again.
     "spark.sql.codegen.cache.maxEntries": "1000",
+    # Queries of one session share its cores; each has a pool of its own.
+    "spark.scheduler.mode": "FAIR",
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,12 @@ from headrace.delivery.terms import Terms
 from headrace.errors import DeliveryError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+
+_POOL = "spark.scheduler.pool"
 
 
 def deliver(
@@ -64,7 +69,8 @@ def deliver(
         milliseconds = every // timedelta(milliseconds=1)
         writer = writer.trigger(processingTime=f"{milliseconds} milliseconds")
     try:
-        query = attach_delivery(writer, terms.options()).start()
+        with _own_pool(outgoing.sparkSession, name):
+            query = attach_delivery(writer, terms.options()).start()
     except (Py4JJavaError, PySparkException) as error:
         lock.release()
         named = named_failure(str(error), where=f'pipeline "{terms.pipeline}"')
@@ -75,6 +81,21 @@ def deliver(
         lock.release()
         raise
     return Delivering(outgoing.sparkSession, query, terms, lock)
+
+
+@contextmanager
+def _own_pool(spark: SparkSession, name: str) -> Iterator[None]:
+    """Let the jobs of a query have their share beside those of others.
+
+    A query takes what is set for the thread that starts it. Without a pool, its tasks
+    would wait behind all that another query of the session has begun before.
+    """
+    context = spark.sparkContext
+    context.setLocalProperty(_POOL, name)
+    try:
+        yield
+    finally:
+        context.setLocalProperty(_POOL, None)  # type: ignore[arg-type]
 
 
 class Delivering:
