@@ -93,6 +93,7 @@ class Trial:
     step: Deduping = Deduping()
     out_of_order: timedelta = timedelta(minutes=10)
     id_type: str = "string"
+    buckets: int = bridge.BUCKETS
     given: dict[int, list[Any]] = field(default_factory=dict)
     progress: list[Any] = field(default_factory=list)
 
@@ -118,7 +119,7 @@ class Trial:
             .withWatermark("at", f"{self.out_of_order // MILLISECOND} milliseconds")
         )
         query = (
-            bridge.dedupe(rows, self.step)
+            bridge.dedupe(rows, self.step, buckets=self.buckets)
             .selectExpr("*", "spark_partition_id() as task")
             .writeStream.option("checkpointLocation", str(self.home / "checkpoint"))
             .trigger(availableNow=True)

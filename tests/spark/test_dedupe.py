@@ -257,7 +257,7 @@ def test_spark_agrees_with_the_model_wherever_it_dies(
     only_batches_with_data(only_data)
     batches = history(seed)
     with tempfile.TemporaryDirectory() as home:
-        trial = Trial(spark, Path(home))
+        trial = Trial(spark, Path(home), buckets=3)
         for number, batch in enumerate(batches):
             trial.add(batch)
             if number in (restart, crash):

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 CARRIED = ("_origin", "_dead", "_read")
 """What every row of a plan carries beside its columns: origin, dead letter, source."""
 
+BUCKETS = 4096
+"""How many groups keys are kept in, where many are kept together."""
+
 _JAR = Path(__file__).with_name("operators.jar")
 
 
@@ -105,7 +108,7 @@ class Deduping(Protocol):
         """How far apart the same events can be."""
 
 
-def dedupe(df: DataFrame, step: Deduping) -> DataFrame:
+def dedupe(df: DataFrame, step: Deduping, *, buckets: int = BUCKETS) -> DataFrame:
     """Keep the first event of each id; drop those that repeat it within a time.
 
     Each batch of the query reports, as observed metrics, ``dedupe.<name>.in`` with
@@ -113,7 +116,7 @@ def dedupe(df: DataFrame, step: Deduping) -> DataFrame:
     ``dead_letters``, which add up to it.
 
     State: for each id the times of its events that passed, until the watermark is
-        more than `within` beyond them.
+        more than `within` beyond them, and up to as long again.
     Late events: judged like any other; remembered for `within` after the watermark
         at their arrival.
     After a restart: goes on with the ids of the last committed batch.
@@ -121,6 +124,7 @@ def dedupe(df: DataFrame, step: Deduping) -> DataFrame:
     Args:
         df: A stream with a watermark, in append mode. Rows with ``_dead`` pass.
         step: Name, id, event time and time.
+        buckets: How many groups ids are kept in; state is found by it.
 
     Raises:
         StepError: [column-unknown], [column-ambiguous], [key-type-unsupported] the
@@ -130,7 +134,7 @@ def dedupe(df: DataFrame, step: Deduping) -> DataFrame:
     require_key(df, step.by)
     # Spark's numbers of time have 64 bits; what is longer is for ever.
     within = min(step.within // timedelta(microseconds=1), 2**62)
-    return _over("Dedupe", df, step.name, step.by, step.time, within)
+    return _over("Dedupe", df, step.name, step.by, step.time, within, buckets)
 
 
 class Windowing(Protocol):

@@ -6,23 +6,20 @@ import static org.apache.spark.sql.functions.lit;
 import static org.apache.spark.sql.functions.when;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.List;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
-import org.apache.spark.sql.Encoder;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
-import org.apache.spark.sql.catalyst.encoders.AgnosticEncoders.ArrayEncoder;
-import org.apache.spark.sql.catalyst.encoders.AgnosticEncoders.PrimitiveLongEncoder$;
 import org.apache.spark.sql.streaming.ExpiredTimerInfo;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.StatefulProcessor;
-import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.streaming.TimerValues;
-import org.apache.spark.sql.streaming.ValueState;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import scala.collection.Iterator;
@@ -35,7 +32,7 @@ import scala.jdk.javaapi.CollectionConverters;
  * batch's events the earliest is the first. Dead letters, and events without an id or a time, pass.
  *
  * <p>State: for each id, the times of the events that passed, until the watermark is beyond the
- * time by more than {@code within}. Late events: judged like any other, and remembered for {@code
+ * time by more than {@code within}, and up to as long again. Late events: judged like any other, and remembered for {@code
  * within} after the watermark at their arrival. After a restart: goes on from the ids of the last
  * committed batch.
  */
@@ -50,7 +47,14 @@ public final class Dedupe extends StatefulProcessor<Row, Row, Row> {
     private final Arrivals arrivals;
     private final long within;
     private final String variable;
-    private transient ValueState<long[]> passed;
+    private transient Remembered remembered;
+
+    /** An event and its id; those of an id are side by side, and in their order. */
+    private record Keyed(byte[] id, Arrivals.Arrival event) {
+        static final Comparator<Keyed> ORDER =
+                Comparator.comparing(Keyed::id, Arrays::compare)
+                        .thenComparing(Keyed::event, Arrivals.ORDER);
+    }
 
     private Dedupe(Arrivals arrivals, long within, String name) {
         this.arrivals = arrivals;
@@ -71,17 +75,18 @@ public final class Dedupe extends StatefulProcessor<Row, Row, Row> {
      * @param by the name of the id's column
      * @param time the name of the event time's column
      * @param within how far apart the same events can be, in microseconds
+     * @param buckets how many groups ids are kept in; state is found by it
      * @return the input's columns
      */
     public static Dataset<Row> over(
-            Dataset<Row> rows, String name, String by, String time, long within) {
+            Dataset<Row> rows, String name, String by, String time, long within, int buckets) {
         Column id = rows.col(Parcel.quoted(by));
         Column judged = rows.col(Parcel.quoted(time)).isNotNull();
         if (List.of(rows.columns()).contains(Arrivals.DEAD)) {
             judged = judged.and(rows.col(Arrivals.DEAD).isNull());
         }
         PackedRows packed =
-                PackedRows.by(rows, when(judged, id))
+                PackedRows.by(rows, when(judged, id), buckets)
                         .observed("dedupe." + name + ".in", count(lit(1)).as("in"));
         StructType output =
                 new StructType()
@@ -104,54 +109,45 @@ public final class Dedupe extends StatefulProcessor<Row, Row, Row> {
 
     @Override
     public void init(OutputMode outputMode, TimeMode timeMode) {
-        passed = getHandle().getValueState(variable, times(), TTLConfig.NONE());
+        remembered = new Remembered(getHandle(), variable, within);
     }
 
     @Override
-    public Iterator<Row> handleInputRows(Row key, Iterator<Row> rows, TimerValues timers) {
-        if (key.isNullAt(0)) {
-            return rows.map(this::undecided);
-        }
-        Remembered remembered =
-                new Remembered(passed.get(), within, timers.getCurrentWatermarkInMs());
+    public Iterator<Row> handleInputRows(Row group, Iterator<Row> rows, TimerValues timers) {
         List<Row> given = new ArrayList<>();
-        boolean changed = false;
-        for (Arrivals.Arrival arrival : arrivals.inOrder(rows)) {
-            boolean duplicate = remembered.hides(arrival.at());
-            if (!duplicate) {
-                remembered.add(arrival.at()).ifPresent(getHandle()::registerTimer);
-                changed = true;
+        List<Keyed> events = new ArrayList<>();
+        while (rows.hasNext()) {
+            Row row = rows.next();
+            byte[] bytes = row.getAs(PackedRows.BYTES);
+            if (row.isNullAt(PackedRows.KEY)) {
+                given.add(given(bytes, arrivals.isDead(bytes) ? DEAD : PASSED));
+            } else {
+                events.add(new Keyed(row.getAs(PackedRows.KEY), arrivals.arrival(bytes)));
             }
-            given.add(given(arrival.bytes(), duplicate ? DUPLICATE : PASSED));
         }
-        if (changed) {
-            passed.update(remembered.stored());
+        events.sort(Keyed.ORDER);
+        remembered.open(group.getInt(PackedRows.BUCKET), timers.getCurrentWatermarkInMs());
+        byte[] id = null;
+        for (Keyed each : events) {
+            if (!Arrays.equals(id, each.id)) {
+                remembered.store();
+                id = each.id;
+                remembered.turnTo(id);
+            }
+            boolean isRepeated = remembered.hides(each.event.at());
+            if (!isRepeated) {
+                remembered.add(each.event.at());
+            }
+            given.add(given(each.event.bytes(), isRepeated ? DUPLICATE : PASSED));
         }
+        remembered.store();
         return CollectionConverters.asScala(given.iterator());
     }
 
     @Override
-    public Iterator<Row> handleExpiredTimer(Row key, TimerValues timers, ExpiredTimerInfo info) {
-        Remembered remembered =
-                new Remembered(passed.get(), within, timers.getCurrentWatermarkInMs());
-        if (remembered.isEmpty()) {
-            passed.clear();
-        } else {
-            passed.update(remembered.stored());
-        }
+    public Iterator<Row> handleExpiredTimer(Row cell, TimerValues timers, ExpiredTimerInfo info) {
+        remembered.clear();
         return CollectionConverters.asScala(Collections.emptyIterator());
-    }
-
-    /** Times and watermarks by turns, as one array of numbers: what most ids need is two. */
-    @SuppressWarnings("unchecked")
-    private static Encoder<long[]> times() {
-        Encoder<?> longs = new ArrayEncoder<>(PrimitiveLongEncoder$.MODULE$, false);
-        return (Encoder<long[]>) longs;
-    }
-
-    private Row undecided(Row row) {
-        byte[] bytes = row.getAs(0);
-        return given(bytes, arrivals.isDead(bytes) ? DEAD : PASSED);
     }
 
     private static Row given(byte[] row, int fate) {

@@ -1,8 +1,10 @@
 package io.headrace.operators;
 
+import static org.apache.spark.sql.functions.coalesce;
 import static org.apache.spark.sql.functions.col;
 import static org.apache.spark.sql.functions.lit;
 import static org.apache.spark.sql.functions.pmod;
+import static org.apache.spark.sql.functions.struct;
 import static org.apache.spark.sql.functions.when;
 import static org.apache.spark.sql.functions.xxhash64;
 
@@ -14,21 +16,29 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.KeyValueGroupedDataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Whole rows grouped by a key, for operators that pass rows on as they came.
+ * Whole rows in buckets of many keys, for operators that pass rows on as they came.
  *
- * <p>The values are {@link Parcel}s. A key is a row of two fields: the key's own value, and, where
- * that is null, a number that spreads such rows over all partitions instead of heaping them on one.
+ * <p>The values are {@link Parcel}s. Rows whose key is null are spread over the buckets.
  */
 final class PackedRows {
     /** The column of an operator's output that holds a packed row. */
     static final String ROW = "_row";
 
-    private static final String KEY = "_key";
-    private static final String SPREAD = "_spread";
-    private static final int SPREADS = 256;
+    /** Where columns are: the bucket in the key of a group, the others in its rows. */
+    static final int BUCKET = 0;
+
+    static final int BYTES = 0;
+    static final int KEY = 1;
+
+    private static final String KEYED = "_key";
+    private static final String BUCKETED = "_bucket";
+
+    /** Where an operator divides what it keeps of a bucket; null in rows. */
+    private static final String CELL = "_cell";
 
     private final Parcel parcel;
     private final Dataset<Row> packed;
@@ -42,19 +52,23 @@ final class PackedRows {
      * Packs rows.
      *
      * @param rows the input
-     * @param key what to group by; null for a row that belongs to no group
+     * @param key by which they are dealt to buckets; null for a row that has none
+     * @param buckets how many there are; state is found by it
      */
-    static PackedRows by(Dataset<Row> rows, Column key) {
+    static PackedRows by(Dataset<Row> rows, Column key, int buckets) {
         // State stores report to a coordinator that only exists once the session's stream manager
         // does. A finished data set in a session without a stream would fail for want of it.
         rows.sparkSession().streams();
 
         Parcel parcel = new Parcel(rows.schema());
-        Column spread = when(col(KEY).isNull(), pmod(xxhash64(col(ROW)), lit(SPREADS)));
-        Dataset<Row> packed =
-                rows.select(parcel.packed(rows).as(ROW), key.as(KEY))
-                        .withColumn(SPREAD, spread);
-        return new PackedRows(parcel, packed);
+        Parcel id = new Parcel(rows.select(key.as(KEYED)).schema());
+        Column packed = Call.of(id, "pack", DataTypes.BinaryType, struct(key.as(KEYED)));
+        Column bucket = pmod(xxhash64(coalesce(col(KEYED), col(ROW))), lit(buckets));
+        Dataset<Row> dealt =
+                rows.select(parcel.packed(rows).as(ROW), when(key.isNotNull(), packed).as(KEYED))
+                        .withColumn(BUCKETED, bucket.cast(DataTypes.IntegerType))
+                        .withColumn(CELL, lit(null).cast(DataTypes.LongType));
+        return new PackedRows(parcel, dealt);
     }
 
     /** Counts the rows on their way in, as one of the metrics that Spark reports for a batch. */
@@ -67,11 +81,11 @@ final class PackedRows {
         return parcel;
     }
 
-    /** The groups, to call {@code transformWithState} on; a value's first field is the parcel. */
+    /** The buckets, to call {@code transformWithState} on. */
     KeyValueGroupedDataset<Row, Row> groups() {
-        StructType keySchema = packed.select(KEY, SPREAD).schema();
+        StructType keySchema = packed.select(BUCKETED, CELL).schema();
         // Spark binds a row by position and wants all columns bound, the key's too.
-        return packed.groupBy(col(KEY), col(SPREAD))
+        return packed.groupBy(col(BUCKETED), col(CELL))
                 .as(Encoders.row(keySchema), Encoders.row(packed.schema()));
     }
 

@@ -1,43 +1,84 @@
 package io.headrace.operators;
 
+import java.nio.ByteBuffer;
+import java.util.HashMap;
 import java.util.Map;
-import java.util.OptionalLong;
 import java.util.TreeMap;
+import org.apache.spark.sql.Encoders;
+import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.ImplicitGroupingKeyTracker;
+import org.apache.spark.sql.streaming.MapState;
+import org.apache.spark.sql.streaming.StatefulProcessorHandle;
+import org.apache.spark.sql.streaming.TTLConfig;
 
 /**
- * The times at which an id was let pass, each until the watermark has gone beyond it for long
- * enough.
+ * The times at which ids were let pass, each until the watermark has gone beyond it for long enough.
  *
- * <p>Times are in microseconds, watermarks in milliseconds, as Spark has them.
+ * <p>What is kept of a bucket of ids is divided by the watermark until which it is remembered, into
+ * cells of {@code within}. A cell has one timer, for its end, when nothing in it is remembered any
+ * more: to forget costs a step to the next id, and no search. Of an id, up to three cells have to be
+ * looked at. Times are in microseconds, watermarks in milliseconds, as Spark has them.
  */
 final class Remembered {
     private static final long MICROS = 1_000;
+    private static final int ENTRY = 8 + 8;
 
+    private final StatefulProcessorHandle handle;
+    private final MapState<byte[], byte[]> state;
     private final long within;
-    private final long watermark;
+    private final long stretch;
 
-    /** By time, the last watermark at which it is still remembered. */
+    private int bucket;
+    private long watermark;
+    private byte[] id;
+
+    /** By time, the last watermark at which it is still remembered; of the id at hand. */
     private final TreeMap<Long, Long> untilByTime = new TreeMap<>();
 
+    /** The cells of the id that were read, each with whether it has changed. */
+    private final Map<Long, Boolean> cells = new HashMap<>();
+
+    /** The cells of the bucket that have a timer by now. */
+    private final Map<Long, Boolean> timed = new HashMap<>();
+
     /**
-     * Takes up what is still to be remembered.
+     * Opens the state of a step.
      *
-     * @param stored what {@link #stored()} gave before, or null
      * @param within how far apart two events of an id may be to be the same, in microseconds
-     * @param watermark the current watermark
      */
-    Remembered(long[] stored, long within, long watermark) {
+    Remembered(StatefulProcessorHandle handle, String variable, long within) {
+        this.handle = handle;
+        this.state =
+                handle.getMapState(
+                        variable, Encoders.BINARY(), Encoders.BINARY(), TTLConfig.NONE());
         this.within = within;
-        this.watermark = watermark;
-        for (int i = 0; stored != null && i < stored.length; i += 2) {
-            if (stored[i + 1] >= watermark) {
-                untilByTime.put(stored[i], stored[i + 1]);
-            }
-        }
+        this.stretch = Math.max(1, within / MICROS);
+    }
+
+    /** Turns to a bucket, under the current watermark. */
+    void open(int next, long now) {
+        bucket = next;
+        watermark = now;
+        timed.clear();
+        forgetId();
+    }
+
+    /** Turns to an id of the bucket; that of the one before was stored. */
+    void turnTo(byte[] next) {
+        forgetId();
+        id = next;
     }
 
     /** Whether an event of this time repeats one that is remembered. */
     boolean hides(long time) {
+        // Until when an event is remembered that this one can repeat.
+        long first = Math.max(watermark, until(minus(time, within)));
+        long last = until(Math.max(plus(time, within), micros(watermark)));
+        for (long cell = cell(first); cell <= cell(last); cell++) {
+            if (cells.putIfAbsent(cell, false) == null) {
+                read(cell);
+            }
+        }
         Long nearest = untilByTime.floorKey(plus(time, within));
         return nearest != null && nearest >= minus(time, within);
     }
@@ -45,33 +86,90 @@ final class Remembered {
     /**
      * Remembers an event until the watermark passes its time and {@code within}. That of a late one
      * is counted from the watermark at its arrival, or its repetitions would be forgotten at once.
-     *
-     * @return the watermark at which it is forgotten, unless another event already is then
      */
-    OptionalLong add(long time) {
-        long from = Math.max(time, times(watermark));
-        long until = -Math.floorDiv(-plus(from, within), MICROS);
-        boolean alone = !untilByTime.containsValue(until);
+    void add(long time) {
+        long until = until(Math.max(time, micros(watermark)));
         untilByTime.put(time, until);
-        return alone ? OptionalLong.of(until + 1) : OptionalLong.empty();
+        cells.put(cell(until), true);
     }
 
-    boolean isEmpty() {
-        return untilByTime.isEmpty();
+    /** Writes what has changed of the id. */
+    void store() {
+        cells.forEach(
+                (cell, isChanged) -> {
+                    if (isChanged) {
+                        enter(cell);
+                        state.updateValue(id, of(cell));
+                        setTimer(cell);
+                    }
+                });
     }
 
-    /** Gives what the state store is to keep. */
-    long[] stored() {
-        long[] stored = new long[2 * untilByTime.size()];
-        int next = 0;
-        for (Map.Entry<Long, Long> entry : untilByTime.entrySet()) {
-            stored[next++] = entry.getKey();
-            stored[next++] = entry.getValue();
+    /** Forgets all ids of the cell whose timer fires. */
+    void clear() {
+        state.clear();
+    }
+
+    private void forgetId() {
+        untilByTime.clear();
+        cells.clear();
+    }
+
+    private void read(long cell) {
+        enter(cell);
+        byte[] stored = state.getValue(id);
+        if (stored == null) {
+            return;
         }
+        ByteBuffer in = ByteBuffer.wrap(stored);
+        while (in.hasRemaining()) {
+            long time = in.getLong();
+            long until = in.getLong();
+            if (until >= watermark) {
+                untilByTime.put(time, until);
+            }
+        }
+    }
+
+    private byte[] of(long cell) {
+        ByteBuffer out = ByteBuffer.allocate(ENTRY * untilByTime.size());
+        untilByTime.forEach(
+                (time, until) -> {
+                    if (cell(until) == cell) {
+                        out.putLong(time).putLong(until);
+                    }
+                });
+        byte[] stored = new byte[out.position()];
+        out.flip().get(stored);
         return stored;
     }
 
-    private static long times(long millis) {
+    /** A cell at the end of time has none. */
+    private void setTimer(long cell) {
+        if (timed.putIfAbsent(cell, true) == null && cell < Long.MAX_VALUE / stretch) {
+            // One that is there is let be.
+            handle.registerTimer((cell + 1) * stretch);
+        }
+    }
+
+    private long cell(long until) {
+        return Math.floorDiv(until, stretch);
+    }
+
+    /**
+     * Turns to a cell. Spark groups rows, and sends them to partitions, by the bucket alone; to the
+     * state store a cell is a group of its own.
+     */
+    private void enter(long cell) {
+        ImplicitGroupingKeyTracker.setImplicitKey(RowFactory.create(bucket, cell));
+    }
+
+    /** The last watermark at which an event of a time is remembered, in milliseconds. */
+    private long until(long time) {
+        return -Math.floorDiv(-plus(time, within), MICROS);
+    }
+
+    private static long micros(long millis) {
         return millis > Long.MAX_VALUE / MICROS ? Long.MAX_VALUE : millis * MICROS;
     }
 
