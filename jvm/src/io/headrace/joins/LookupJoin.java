@@ -11,7 +11,6 @@ import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.streaming.ExpiredTimerInfo;
 import org.apache.spark.sql.streaming.OutputMode;
-import org.apache.spark.sql.streaming.StatefulProcessor;
 import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.streaming.TimerValues;
@@ -28,28 +27,18 @@ import scala.jdk.javaapi.CollectionConverters;
  * answered like any other within the retention; given on or counted beyond it. After a restart: goes
  * on from the last committed batch.
  */
-final class LookupJoin extends StatefulProcessor<Row, Row, Row> {
+final class LookupJoin extends Lookup {
     private static final long serialVersionUID = 1L;
-    private static final long MICROS = 1_000;
     private static final long WIDTH = 1_000_000;
 
-    /** Where the turn of a change is in a row that comes in; the rest is as in a join. */
-    static final int TURN = 5;
-
-    /** Where the key is, for those who are not grouped by it. */
-    static final int KEY = 6;
-
-    private final LookupTerms terms;
     private transient Shelves waiting;
     private transient ValueState<byte[]> state;
 
     LookupJoin(LookupTerms terms) {
-        this.terms = terms;
+        super(terms);
     }
 
     private record Event(long at, byte[] row) {}
-
-    private record Change(long turn, long at, byte[] row) {}
 
     @Override
     public void init(OutputMode outputMode, TimeMode timeMode) {
@@ -64,24 +53,23 @@ final class LookupJoin extends StatefulProcessor<Row, Row, Row> {
     public scala.collection.Iterator<Row> handleInputRows(
             Row key, scala.collection.Iterator<Row> rows, TimerValues timers) {
         JoinedRows out = new JoinedRows();
-        scala.collection.BufferedIterator<Row> all = rows.buffered();
-        long watermark = watermarkFor(all.head(), timers);
         if (key.isNullAt(0)) {
-            setApart(all, watermark, out);
+            rows.foreach(
+                    row -> {
+                        takeKeyless(row, timers, out);
+                        return null;
+                    });
             return CollectionConverters.asScala(out.all().iterator());
         }
         List<Change> changes = new ArrayList<>(1);
         List<Event> events = new ArrayList<>(1);
-        sort(all, changes, events);
+        long watermark = sort(rows, timers, changes, events);
         Versions versions = Versions.read(state.get());
         waiting.open();
         apply(changes, versions, out);
         out.came(events.size());
         for (Event event : events) {
-            if (isLate(event.at, watermark)) {
-                long by = Math.floorDiv(watermark - event.at, MICROS);
-                out.late(true, event.row, by, terms.keepsLate());
-            } else {
+            if (!isSetApart(event.row, event.at, watermark, out)) {
                 take(event, versions, watermark, out);
             }
         }
@@ -99,7 +87,7 @@ final class LookupJoin extends StatefulProcessor<Row, Row, Row> {
         waiting.open();
         for (Waiting event : waiting.taken(e -> e.at + terms.hold() < watermark)) {
             if (terms.missing() != Missing.NULL_THEN_CORRECT) {
-                answer(event.row, versions.at(event.at), terms, out);
+                answer(event.row, versions.at(event.at), out);
             }
         }
         waiting.storeAll(
@@ -119,7 +107,7 @@ final class LookupJoin extends StatefulProcessor<Row, Row, Row> {
         }
         changes.sort(Comparator.comparingLong(Change::turn));
         for (Change change : changes) {
-            versions.add(change.at, change.row);
+            versions.add(change.at(), change.row());
         }
         if (terms.when() == When.LATEST) {
             versions.keepLatest();
@@ -137,7 +125,7 @@ final class LookupJoin extends StatefulProcessor<Row, Row, Row> {
 
     private void take(Event event, Versions versions, long watermark, JoinedRows out) {
         if (terms.when() == When.LATEST) {
-            answer(event.row, versions.latest(), terms, out);
+            answer(event.row, versions.latest(), out);
             return;
         }
         boolean isOver = event.at + terms.hold() < watermark;
@@ -147,28 +135,12 @@ final class LookupJoin extends StatefulProcessor<Row, Row, Row> {
             keep(event);
         }
         if (!mayCome || terms.missing() == Missing.NULL_THEN_CORRECT) {
-            answer(event.row, found, terms, out);
-        }
-    }
-
-    /** Tells an event with its row, or what is to be told where there is none. */
-    static void answer(byte[] event, byte[] row, LookupTerms terms, JoinedRows out) {
-        if (row != null) {
-            out.matched();
-            out.joined(event, row);
-        } else if (terms.missing() == Missing.SIDE_OUTPUT) {
-            out.missing(event);
-        } else {
-            out.unmatched(true, event, terms.tellsMissing());
+            answer(event.row, found, out);
         }
     }
 
     private void keep(Event event) {
         waiting.find(true, waiting.number(event.at)).add(new Waiting(true, event.at, event.row, false));
-    }
-
-    private boolean isLate(long at, long watermark) {
-        return terms.when() != When.LATEST && at < watermark - terms.retention();
     }
 
     private void store(Versions versions, long watermark) {
@@ -178,12 +150,7 @@ final class LookupJoin extends StatefulProcessor<Row, Row, Row> {
             }
             return;
         }
-        long next = versions.nextEnd();
-        // Of several timers the earliest serves for all: it sets the next.
-        boolean isPassed = versions.alarm <= watermark;
-        if (next != Long.MAX_VALUE && (isPassed || next + terms.retention() < versions.alarm)) {
-            versions.alarm = next + terms.retention();
-            versions.changed = true;
+        if (isToBeSeen(versions, watermark)) {
             alarm(versions.alarm);
         }
         if (versions.changed) {
@@ -199,57 +166,33 @@ final class LookupJoin extends StatefulProcessor<Row, Row, Row> {
         return next;
     }
 
-    /** Sets a timer for the first watermark that is at or beyond a moment. */
     private void alarm(long moment) {
-        long later = moment + Math.max(0, terms.behind());
-        getHandle().registerTimer(-Math.floorDiv(-later, MICROS));
+        getHandle().registerTimer(timer(moment));
     }
 
-    /** Events of no key find no row: they are late, or missing at once. */
-    private void setApart(scala.collection.Iterator<Row> rows, long watermark, JoinedRows out) {
+    /**
+     * Tells changes from events, which come in no order; theirs is the same in a repeated batch.
+     *
+     * @return the watermark that the events are judged by
+     */
+    private long sort(
+            scala.collection.Iterator<Row> rows,
+            TimerValues timers,
+            List<Change> changes,
+            List<Event> events) {
+        long watermark = now(timers);
         while (rows.hasNext()) {
             Row row = rows.next();
-            byte[] event = row.getAs(IntervalJoin.ROW);
-            out.came(1);
-            if (!row.isNullAt(IntervalJoin.CARRIED)) {
-                out.dead(row.getAs(IntervalJoin.CARRIED));
-            } else if (row.isNullAt(IntervalJoin.AT)) {
-                out.late(true, event, null, terms.keepsLate());
-            } else if (isLate(row.getLong(IntervalJoin.AT), watermark)) {
-                long by = Math.floorDiv(watermark - row.getLong(IntervalJoin.AT), MICROS);
-                out.late(true, event, by, terms.keepsLate());
-            } else {
-                answer(event, null, terms, out);
-            }
-        }
-    }
-
-    /** Tells changes from events, which come in no order; theirs is the same in a repeated batch. */
-    private static void sort(
-            scala.collection.Iterator<Row> rows, List<Change> changes, List<Event> events) {
-        while (rows.hasNext()) {
-            Row row = rows.next();
-            boolean isTimed = !row.isNullAt(IntervalJoin.AT);
-            long at = isTimed ? row.getLong(IntervalJoin.AT) : Long.MIN_VALUE;
-            byte[] bytes = row.getAs(IntervalJoin.ROW);
             if (row.getBoolean(IntervalJoin.IS_LEFT)) {
-                events.add(new Event(at, bytes));
+                watermark = watermarkFor(row, timers);
+                events.add(
+                        new Event(row.getLong(IntervalJoin.AT), row.getAs(IntervalJoin.ROW)));
             } else {
-                changes.add(new Change(row.getLong(TURN), at, bytes));
+                changes.add(Change.of(row));
             }
         }
         events.sort(
                 Comparator.comparingLong(Event::at).thenComparing(Event::row, Arrays::compare));
-    }
-
-    /** The watermark that events are judged by: behind another join, that of the batch before. */
-    private long watermarkFor(Row row, TimerValues timers) {
-        return terms.behind() < 0
-                ? now(timers)
-                : row.getLong(IntervalJoin.BEFORE) * MICROS - terms.behind();
-    }
-
-    private long now(TimerValues timers) {
-        return timers.getCurrentWatermarkInMs() * MICROS - Math.max(0, terms.behind());
+        return watermark;
     }
 }
