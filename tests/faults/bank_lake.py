@@ -8,13 +8,18 @@ import sys
 from headrace._spark import end, session
 
 
+# Spark's own form of a time ends with milliseconds.
+AS_JSON = """to_json(struct(*), map(
+    'timestampFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX")) as row"""
+
+
 def main() -> None:
     """Read the tables that the arguments name, below a directory."""
     directory, *tables = sys.argv[1:]
     spark = session("lake", groups=["spark-delta"])
     for table in tables:
         rows = spark.read.format("delta").load(f"{directory}/{table}")
-        texts = rows.selectExpr("to_json(struct(*)) AS row").collect()
+        texts = rows.selectExpr(AS_JSON).collect()
         documents = [json.loads(text.row, parse_float=str) for text in texts]
         for document in documents:
             if "risk" in document:
