@@ -7,7 +7,6 @@ import sys
 
 from headrace._spark import end, session
 
-
 # Spark's own form of a time ends with milliseconds.
 AS_JSON = """to_json(struct(*), map(
     'timestampFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX")) as row"""
