@@ -1,0 +1,74 @@
+"""What a connector is to read stands in its position, and its silence is noticed."""
+
+from __future__ import annotations
+
+import json
+
+from headrace.cdc.reading import Silence, asking_for
+from headrace.cdc.snapshots import progress_of
+
+TABLES = "incremental_snapshot_collections"
+PLACE = {"lsn": 26_000_000_000, "txId": 755, "messageType": "MESSAGE"}
+
+
+def waiting(offset: dict[str, object]) -> list[str]:
+    """Give the tables that a position says are to be read, in their order."""
+    return [entry[f"{TABLES}_id"] for entry in json.loads(str(offset[TABLES]))]
+
+
+def test_the_place_itself_stays_as_it_is() -> None:
+    asked = asking_for(PLACE, ["public.cards", "public.users"])
+
+    assert waiting(asked) == ["public.cards", "public.users"]
+    assert {name: asked[name] for name in PLACE} == PLACE
+
+
+def test_a_table_that_is_being_read_goes_on_and_others_follow_it() -> None:
+    begun = {**asking_for(PLACE, ["public.cards"])}
+    begun["incremental_snapshot_primary_key"] = "aced0005"
+    asked = asking_for(begun, ["public.users", "public.cards"])
+
+    assert waiting(asked) == ["public.cards", "public.users"]
+    assert asked | {TABLES: ""} == begun | {TABLES: ""}
+
+
+def scanned(status: str) -> dict[str, object]:
+    about = {"scanned_collection": "public.cards", "status": status}
+    return {
+        "aggregate_type": "Incremental Snapshot",
+        "type": "TABLE_SCAN_COMPLETED",
+        "additional_data": about | {"total_rows_scanned": "0"},
+    }
+
+
+def test_only_a_table_that_was_read_or_is_empty_is_held() -> None:
+    ends = {s: progress_of([scanned(s)]) for s in ("SUCCEEDED", "EMPTY", "SKIPPED")}
+    ends["SQL_EXCEPTION"] = progress_of(
+        [scanned("SUCCEEDED"), scanned("SQL_EXCEPTION")]
+    )
+
+    assert {s for s, found in ends.items() if found.holds(["public.cards"])} == {
+        "SUCCEEDED",
+        "EMPTY",
+    }
+    assert ends["SKIPPED"].tables["public.cards"].is_given_up
+    assert ends["SQL_EXCEPTION"].tables["public.cards"].is_given_up
+
+
+def test_silence_lasts_only_where_nothing_is_heard_and_nothing_excuses_it() -> None:
+    now = 0.0
+    silence = Silence(lambda: now)
+    seen = []
+    for at, heard, excused in [
+        (100, 0, False),
+        (130, 0, False),
+        (140, 1, False),
+        (250, 1, False),
+        (255, 1, True),
+        (370, 1, False),
+        (380, 1, False),
+    ]:
+        now = at
+        seen.append(silence.lasts(heard, excused))
+
+    assert seen == [False, True, False, False, False, False, True]
