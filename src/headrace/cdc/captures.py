@@ -90,6 +90,7 @@ def _extend(cluster: ConnectCluster, capture: Capture, wish: Wish, tell: Tell) -
     filling.settle()
     if new:
         config, notes = _widened(capture, wish, config, notes)
+        filling.await_writers()
     unread = _unread(capture, notes.tables, config)
     if unread:
         tell(f"reading {', '.join(unread)}")

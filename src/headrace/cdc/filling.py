@@ -136,6 +136,20 @@ class Filling:
             self._capture, {}, lambda found: found.state != "running", self._watch
         )
 
+    def await_writers(self) -> None:
+        """Wait for transactions that had begun before tables were published.
+
+        What such a one has written to them is told by nobody, and can be read only
+        when it has ended.
+
+        Raises:
+            CaptureError: [database-unreachable], [capture-blocked].
+        """
+        go_on = system_of(self._capture).writers(self._capture)
+        while go_on():
+            self._tell_once("waiting for transactions that have begun to write")
+            sleep(0.3)
+
     def read(
         self, tables: Sequence[str], config: Mapping[str, str] | None = None
     ) -> None:
@@ -190,7 +204,9 @@ class Filling:
         self._look()
 
     def _say(self, progress: Progress) -> None:
-        news = _counted(progress)
+        self._tell_once(_counted(progress))
+
+    def _tell_once(self, news: str) -> None:
         if news != self._told:
             self._told = news
             self._tell(news)
