@@ -32,6 +32,12 @@ def test_a_table_that_is_being_read_goes_on_and_others_follow_it() -> None:
     assert asked | {TABLES: ""} == begun | {TABLES: ""}
 
 
+def test_a_place_without_a_transaction_is_given_one_below_all_others() -> None:
+    place = {"lsn": 7, "messageType": "MESSAGE"}
+
+    assert asking_for(place, ["public.cards"])["txId"] == 0
+
+
 def scanned(status: str) -> dict[str, object]:
     about = {"scanned_collection": "public.cards", "status": status}
     return {

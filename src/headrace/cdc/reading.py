@@ -24,6 +24,7 @@ from headrace.errors import CaptureError
 _TABLES = "incremental_snapshot_collections"
 _TABLE = f"{_TABLES}_id"
 _QUESTION = "incremental_snapshot_correlation_id"
+_TRANSACTION = "txId"
 
 _ATTEMPTS = 5
 # A chunk of a thousand rows takes less, unless somebody holds a lock.
@@ -47,7 +48,10 @@ def asking_for(offset: Mapping[str, Any], tables: Sequence[str]) -> dict[str, An
     known = {entry[_TABLE] for entry in waiting}
     new = [{_TABLE: table} for table in tables if table not in known]
     question = offset.get(_QUESTION) or str(uuid.uuid4())
-    return {**offset, _TABLES: json.dumps([*waiting, *new]), _QUESTION: question}
+    asked = {_TABLES: json.dumps([*waiting, *new]), _QUESTION: question}
+    # A message outside of transactions leaves no number to compare chunks with; one
+    # below all others gives them at once, and the changes behind them follow.
+    return {_TRANSACTION: 0, **offset, **asked}
 
 
 class Silence:
