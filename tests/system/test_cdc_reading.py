@@ -18,7 +18,6 @@ from confluent_kafka.admin import (
 )
 from waiting import wait_until
 
-from headrace import CaptureError
 from headrace.cdc import captures
 from headrace.cdc.watching import check
 from headrace.cdc.wishes import Wish
@@ -104,7 +103,9 @@ def test_what_was_written_before_its_table_was_published_is_read_too(
     bank.await_equal(CARDS)
 
 
-def test_a_table_that_the_connector_gave_up_is_asked_for_again(bank: Bank) -> None:
+def test_a_table_that_the_database_did_not_give_is_asked_for_again(
+    bank: Bank,
+) -> None:
     bank.run(f"alter role {bank.capture.slot} set lock_timeout = '200ms'")
     with psycopg.connect(bank.capture.url) as locker:
         told = add_cards(
@@ -113,7 +114,8 @@ def test_a_table_that_the_connector_gave_up_is_asked_for_again(bank: Bank) -> No
             again=locker.rollback,
         )
 
-    assert "public.cards was not read; starting it again (1 of 5)" in told
+    # The connector gives the table up or fails over it, as it comes.
+    assert [news for news in told if news.endswith("; starting it again (1 of 5)")]
     assert told[-1] == "public.cards done (2500 rows)"
     bank.await_equal(CARDS)
     check(bank.capture)
@@ -133,21 +135,6 @@ def test_a_connector_that_fails_while_it_reads_is_started_again(bank: Bank) -> N
     bank.await_equal(CARDS)
     bank.await_equal(USERS)
     check(bank.capture)
-
-
-@pytest.mark.long
-def test_a_connector_that_fails_again_and_again_is_said_to(bank: Bank) -> None:
-    bank.run("insert into cards values (1000000, repeat('x', 5000))")
-    told: list[str] = []
-    with pytest.raises(CaptureError, match="capture-failed"):
-        told += add_cards(bank, reading=lambda: take_records_up_to(bank, 2_000))
-    take_records_up_to(bank, 1_000_000)
-    captures.resume(bank.capture)
-    wait_until("it runs", lambda: bank.slugs() == [], seconds=60, step=0.5)
-
-    told += add_cards(bank)
-    assert told[-1].startswith("public.cards done")
-    bank.await_equal(CARDS)
 
 
 @pytest.mark.long

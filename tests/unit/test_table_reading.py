@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
-from headrace.cdc.reading import Silence, asking_for
-from headrace.cdc.snapshots import progress_of
+import pytest
+
+from headrace.cdc.connect import ConnectCluster
+from headrace.cdc.place import Capture
+from headrace.cdc.reading import Reading, Silence, asking_for
+from headrace.cdc.snapshots import Progress, TableScan, progress_of
+from headrace.errors import CaptureError
 
 TABLES = "incremental_snapshot_collections"
 PLACE = {"lsn": 26_000_000_000, "txId": 755, "messageType": "MESSAGE"}
@@ -78,3 +84,48 @@ def test_silence_lasts_only_where_nothing_is_heard_and_nothing_excuses_it() -> N
         seen.append(silence.lasts(heard, excused))
 
     assert seen == [False, True, False, False, False, False, True]
+
+
+class Asked(Reading):
+    """A reading of the cards that counts how often it asks."""
+
+    def __init__(self) -> None:
+        self.times = 0
+        self.told: list[str] = []
+        capture = Capture("bank", "postgresql:///bank", "http://nowhere:1", {})
+        cluster = ConnectCluster(capture.connect)
+        super().__init__(cluster, capture, ["public.cards"], self.told.append)
+
+    def ask(self, config: Mapping[str, str] | None = None) -> None:
+        self.times += 1
+
+
+@pytest.mark.parametrize(
+    ("found", "problems", "slug"),
+    [
+        (Progress(), [CaptureError("capture-failed", "it has")], "capture-failed"),
+        (
+            Progress(tables={"public.cards": TableScan("sql_exception", 0)}),
+            [],
+            "capture-table-unread",
+        ),
+    ],
+)
+def test_a_reading_is_begun_again_five_times_and_then_said_to_fail(
+    found: Progress, problems: list[CaptureError], slug: str
+) -> None:
+    reading = Asked()
+    for _ in range(5):
+        reading.judge(found, problems)
+
+    with pytest.raises(CaptureError, match=slug):
+        reading.judge(found, problems)
+    assert reading.times == 5
+    assert reading.told[-1].endswith("; starting it again (5 of 5)")
+
+
+def test_a_reading_that_goes_on_is_left_alone() -> None:
+    reading = Asked()
+    reading.judge(Progress(tables={"public.cards": TableScan("running")}, heard=3), [])
+
+    assert reading.times == 0

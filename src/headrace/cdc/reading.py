@@ -91,7 +91,7 @@ class Reading:
     ) -> None:
         self._cluster, self._capture, self._tables = cluster, capture, tables
         self._tell = tell
-        self._since = ends_of(capture.kafka, capture.notices)
+        self._since: Mapping[int, int] = {}
         self._read: dict[str, TableScan] = {}
         self._attempts = 0
         self._silence = Silence()
@@ -115,12 +115,11 @@ class Reading:
             offset = cluster.offset(name)
             if offset is None:
                 raise self._placeless()
-            # What the last task has read, and said at its end.
-            self.progress()
             left = [table for table in self._tables if table not in self._read]
+            # This also ends the transaction that a failed task has left open.
+            cluster.move(name, asking_for(offset, left))
+            self.progress()
             self._since = ends_of(self._capture.kafka, self._capture.notices)
-            if left:
-                cluster.move(name, asking_for(offset, left))
         finally:
             # Also where the command is interrupted: a stopped capture falls behind.
             cluster.resume(name)
