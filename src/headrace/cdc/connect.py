@@ -154,6 +154,18 @@ class ConnectCluster:
         """
         self._expected(self._ask("DELETE", f"{_path(name)}/offsets"))
 
+    def move(self, name: str, offset: Mapping[str, Any]) -> None:
+        """Let a stopped connector that has a position go on from another one.
+
+        Raises:
+            CaptureError: [connect-unreachable].
+        """
+        path = f"{_path(name)}/offsets"
+        found = self._expected(self._ask("GET", path))["offsets"][0]
+        self._expected(
+            self._ask("PATCH", path, {"offsets": [{**found, "offset": offset}]})
+        )
+
     def stop(self, name: str) -> None:
         """End a connector's task, and return once it has ended.
 
@@ -216,7 +228,7 @@ class ConnectCluster:
         return answer.body
 
     def _ask(
-        self, method: str, path: str, body: Mapping[str, str] | None = None
+        self, method: str, path: str, body: Mapping[str, Any] | None = None
     ) -> _Answer:
         """Ask, and ask again while the workers agree on who does what."""
         deadline = time.monotonic() + _REBALANCE_SECONDS
@@ -227,7 +239,7 @@ class ConnectCluster:
             time.sleep(0.2)
 
     def _ask_once(
-        self, method: str, path: str, body: Mapping[str, str] | None
+        self, method: str, path: str, body: Mapping[str, Any] | None
     ) -> _Answer:
         request = urllib.request.Request(  # noqa: S310 - the user's own address
             self.address + path,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from time import monotonic, sleep
 
@@ -10,21 +10,17 @@ from headrace.cdc.connect import ConnectCluster
 from headrace.cdc.connector import NOTICES
 from headrace.cdc.notes import SETTING, Notes
 from headrace.cdc.place import Capture
-from headrace.cdc.snapshots import (
-    Progress,
-    ask_for_snapshot,
-    await_snapshot,
-    note_beginning,
-)
+from headrace.cdc.reading import Reading
+from headrace.cdc.snapshots import Progress, await_snapshot, note_beginning
 from headrace.cdc.systems import system_of
 from headrace.cdc.topics import ends_of
 from headrace.cdc.vanished import KeyCensus, delete_vanished
 from headrace.cdc.watching import PASSING, problems
+from headrace.errors import CaptureError
 
 # Raised by a capture that is being filled; they end with it.
 _EXPECTED = PASSING | {"capture-unfinished", "capture-snapshot-repeated"}
 _LOOK_SECONDS = 5.0
-_ASK_SECONDS = 20.0
 
 
 def topic_ends(
@@ -130,29 +126,51 @@ class Filling:
         self._cluster.put(capture.connector, config)
         await_snapshot(capture, since, lambda found: found.starts > 0, self._watch)
 
-    def read(self, tables: Sequence[str]) -> None:
-        """Have a running connector read tables beside its work, and wait for it.
+    def settle(self) -> None:
+        """Wait for a first snapshot that is under way: it must not be broken off.
 
         Raises:
             CaptureError: What stands in the way.
         """
-        capture = self._capture
-        since = ends_of(capture.kafka, capture.notices)
-        asked_at = float("-inf")
-
-        def ask_until_heard(found: Progress) -> None:
-            # A task that ends takes along what it was told last.
-            nonlocal asked_at
-            heard = any(table in found.tables for table in tables)
-            if not heard and monotonic() - asked_at > _ASK_SECONDS:
-                asked_at = monotonic()
-                ask_for_snapshot(capture, tables)
-            self._watch(found)
-
-        progress = await_snapshot(
-            capture, since, lambda found: found.holds(tables), ask_until_heard
+        await_snapshot(
+            self._capture, {}, lambda found: found.state != "running", self._watch
         )
-        self._tell(_counted(progress))
+
+    def await_writers(self) -> None:
+        """Wait for transactions that had begun before tables were published.
+
+        What such a one has written to them is told by nobody, and can be read only
+        when it has ended.
+
+        Raises:
+            CaptureError: [database-unreachable], [capture-blocked].
+        """
+        go_on = system_of(self._capture).writers(self._capture)
+        while go_on():
+            self._tell_once("waiting for transactions that have begun to write")
+            sleep(0.3)
+
+    def read(
+        self, tables: Sequence[str], config: Mapping[str, str] | None = None
+    ) -> None:
+        """Have a connector read tables beside its work, and wait for it.
+
+        Args:
+            tables: The tables.
+            config: Other settings that the connector is to have from then on.
+
+        Raises:
+            CaptureError: What stands in the way.
+        """
+        reading = Reading(self._cluster, self._capture, tables, self._tell)
+        reading.ask(config)
+        while not (found := reading.progress()).holds(tables):
+            self._say(found)
+            seen = self._look({"capture-failed"})
+            if seen is not None:
+                reading.judge(found, seen)
+            sleep(0.3)
+        self._tell(_counted(found))
 
     def compare(self, config: Mapping[str, str], notes: Notes) -> int:
         """Write deletions for what the snapshot does not hold, then go on.
@@ -182,15 +200,27 @@ class Filling:
 
     def _watch(self, progress: Progress) -> None:
         """Raise what will keep a snapshot from ending."""
-        news = _counted(progress)
+        self._say(progress)
+        self._look()
+
+    def _say(self, progress: Progress) -> None:
+        self._tell_once(_counted(progress))
+
+    def _tell_once(self, news: str) -> None:
         if news != self._told:
             self._told = news
             self._tell(news)
-        if monotonic() - self._looked_at > _LOOK_SECONDS:
-            self._looked_at = monotonic()
-            for problem in problems(self._capture):
-                if problem.slug not in _EXPECTED:
-                    raise problem
+
+    def _look(self, borne: Set[str] = frozenset()) -> list[CaptureError] | None:
+        """Give what is wrong with the capture, every few seconds; or raise it."""
+        if monotonic() - self._looked_at < _LOOK_SECONDS:
+            return None
+        self._looked_at = monotonic()
+        found = problems(self._capture)
+        for problem in found:
+            if problem.slug not in _EXPECTED | borne:
+                raise problem
+        return found
 
 
 def _counted(progress: Progress) -> str:

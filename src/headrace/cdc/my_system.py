@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from headrace.cdc.connector import binlog_settings
@@ -72,6 +72,10 @@ class MySystem:
         """Grant the user again what it needs."""
         with connected(capture.url, capture.database) as session:
             grant(session, config["database.user"], notes.tables)
+
+    def writers(self, capture: Capture) -> Callable[[], bool]:
+        """Ask for none: a snapshot locks them out."""
+        return lambda: False
 
     def forget_place(self, capture: Capture, config: Mapping[str, str]) -> None:
         """Do nothing: the server keeps no place, and Connect's is forgotten."""

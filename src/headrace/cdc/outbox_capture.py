@@ -116,7 +116,7 @@ def outbox_settings(
     kept = {
         name: value
         for name, value in settings.items()
-        if not name.startswith(("signal.", "notification.", "key.conv", "value.conv"))
+        if not name.startswith(("notification.", "key.conv", "value.conv"))
     }
     target = outbox_topic(notes.database or capture.database, "${routedByValue}")
     return {

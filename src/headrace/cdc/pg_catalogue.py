@@ -224,5 +224,14 @@ def tables_hidden_from(
     return [table for (table,) in rows.fetchall()]
 
 
+def open_transactions(connection: Connection[Any]) -> tuple[int, int]:
+    """Give the lowest number of a transaction that writes, and the next to be given."""
+    row = connection.execute(
+        "select pg_snapshot_xmin(now)::text, pg_snapshot_xmax(now)::text "
+        "from pg_current_snapshot() as now"
+    ).fetchone()
+    return (0, 0) if row is None else (int(row[0]), int(row[1]))
+
+
 def _whole(number: Any) -> int | None:
     return None if number is None else int(number)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from headrace.cdc.connect import ConnectCluster
 from headrace.cdc.connector import postgres_settings
 from headrace.cdc.notes import Notes
 from headrace.cdc.own_connector import outdated, require_own_connector
-from headrace.cdc.pg_catalogue import Publication, slot_of
+from headrace.cdc.pg_catalogue import (
+    Publication,
+    open_transactions,
+    slot_of,
+)
 from headrace.cdc.pg_describing import describe_table
 from headrace.cdc.pg_preparing import (
     PgNames,
@@ -70,6 +74,18 @@ class PgSystem:
         with connected(capture.url, capture.database) as connection:
             allow_login(connection, config["database.user"], capture.database)
             grant(connection, config["database.user"], notes.tables)
+
+    def writers(self, capture: Capture) -> Callable[[], bool]:
+        """Ask for the transactions that have a number by now."""
+        with connected(capture.url, capture.database) as connection:
+            _, limit = open_transactions(connection)
+
+        def go_on() -> bool:
+            with connected(capture.url, capture.database) as connection:
+                lowest, _ = open_transactions(connection)
+            return lowest < limit
+
+        return go_on
 
     def forget_place(self, capture: Capture, config: Mapping[str, str]) -> None:
         """Drop the slot: a snapshot is exact in the transaction that makes one."""

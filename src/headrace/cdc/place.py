@@ -78,11 +78,6 @@ class Capture:
         return str(self.kafka["bootstrap.servers"])
 
     @property
-    def signals(self) -> str:
-        """The topic by which the connector is told what to do."""
-        return f"{_OURS}.{self.database}.signals"
-
-    @property
     def notices(self) -> str:
         """The topic in which the connector says how far its snapshots are."""
         return f"{_OURS}.{self.database}.notices"

@@ -1,11 +1,11 @@
-"""Snapshots: asked for, followed by the connector's notices, and counted."""
+"""Snapshots: followed by the connector's notices, and counted."""
 
 from __future__ import annotations
 
 import json
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,11 @@ class TableScan:
     state: str = "waiting"
     rows: int | None = None
 
+    @property
+    def is_given_up(self) -> bool:
+        """Whether the connector has gone on without having read it."""
+        return self.state not in {"waiting", "running", "done"}
+
 
 @dataclass
 class Progress:
@@ -38,12 +43,14 @@ class Progress:
             attempt are in the log which may have been deleted before the last.
         starts: How often the connector's task has started.
         tables: The tables by name.
+        heard: How many notices there were.
     """
 
     state: str = "none"
     attempts: int = 0
     starts: int = 0
     tables: dict[str, TableScan] = field(default_factory=dict)
+    heard: int = 0
 
     @property
     def repeated(self) -> bool:
@@ -60,7 +67,7 @@ def progress_of(notices: Iterable[dict[str, Any]]) -> Progress:
 
     Example:
         >>> progress_of([{"aggregate_type": "Initial Snapshot", "type": "STARTED"}])
-        Progress(state='running', attempts=1, starts=1, tables={})
+        Progress(state='running', attempts=1, starts=1, tables={}, heard=1)
     """
     found = Progress()
     for notice in notices:
@@ -71,7 +78,8 @@ def progress_of(notices: Iterable[dict[str, Any]]) -> Progress:
         elif kind == _INITIAL:
             _initial(found, what, about)
         elif kind == _INCREMENTAL:
-            _incremental(found, what, about)
+            _scanned(found, what, about)
+        found.heard += 1
     return found
 
 
@@ -82,13 +90,6 @@ def _initial(found: Progress, what: str, about: dict[str, Any]) -> None:
         found.state, found.attempts = "running", found.attempts + 1
     elif what == "COMPLETED":
         found.state = "done"
-    _scanned(found, what, about)
-
-
-def _incremental(found: Progress, what: str, about: dict[str, Any]) -> None:
-    if what == "STARTED":
-        for table in str(about.get("data_collections", "")).split(","):
-            found.tables[table] = TableScan("running")
     _scanned(found, what, about)
 
 
@@ -126,17 +127,6 @@ def note_beginning(capture: Capture) -> None:
     id_ = str(uuid.uuid4())
     notice = {"id": id_, "aggregate_type": BEGUN, "type": "STARTED"}
     _send(capture, capture.notices, json.dumps({"id": id_}), notice)
-
-
-def ask_for_snapshot(capture: Capture, tables: Sequence[str]) -> None:
-    """Ask a running connector to read tables beside its work.
-
-    Raises:
-        CaptureError: [capture-log-unreadable] the cluster does not take it.
-    """
-    data = {"data-collections": [*tables], "type": "INCREMENTAL"}
-    signal = {"id": str(uuid.uuid4()), "type": "execute-snapshot", "data": data}
-    _send(capture, capture.signals, capture.database, signal)
 
 
 def await_snapshot(

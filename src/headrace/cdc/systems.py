@@ -58,6 +58,9 @@ class SourceSystem(Protocol):
     def allow(self, capture: Capture, config: Mapping[str, str], notes: Notes) -> None:
         """Give the role anew what it needs."""
 
+    def writers(self, capture: Capture) -> Callable[[], bool]:
+        """Give a question: do transactions go on that had begun to write by now?"""
+
     def forget_place(self, capture: Capture, config: Mapping[str, str]) -> None:
         """Let the next snapshot begin with a place of its own."""
 

@@ -78,7 +78,7 @@ _FIXED_FAMILIES = {
     "interval.": "decoding relies on it",
     "money.": "decoding relies on it",
     "bigint.": "decoding relies on it",
-    "signal.": "headrace speaks to the connector by it",
+    "signal.": "two threads would read tables, and rows could be lost",
     "notification.": "headrace hears from the connector by it",
     "heartbeat.": "the slot would hold WAL back",
     "message.prefix": "heartbeats are told apart by it",
