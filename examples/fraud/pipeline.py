@@ -69,7 +69,7 @@ recent = known.window(
 )
 scored = (
     recent.derive(others_spent="spent - if(is_declined, 0, cents)")
-    .derive(score=MODEL.sql(), model=f"'{MODEL.version}'", reason=REASON)
+    .derive(score=MODEL.trees, model=f"'{MODEL.version}'", reason=REASON)
     .select(
         *("transaction_id", "card", "user_id", "made_at", "cents", "country"),
         *("merchant", "payments", "spent", "countries", "declines", "score", "model"),

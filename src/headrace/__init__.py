@@ -24,6 +24,7 @@ from headrace.schema.hints import digits
 from headrace.sources.kafka import kafka
 from headrace.stream import Stream
 from headrace.table import Table
+from headrace.trees.model import BoostedTrees
 from headrace.windows import watermarks
 from headrace.windows.firing import after, refire
 from headrace.windows.kinds import (
@@ -37,6 +38,7 @@ from headrace.windows.kinds import (
 )
 
 __all__ = [
+    "BoostedTrees",
     "CaptureError",
     "DeliveryError",
     "FetchError",

@@ -22,11 +22,11 @@ from headrace.remote import RemoteTable
 from headrace.schema.expressions import (
     column,
     read_condition,
-    read_expression,
     unknown_column,
 )
 from headrace.schema.origin import declared_at
 from headrace.schema.types import Field, Record
+from headrace.trees.model import BoostedTrees, read_value
 from headrace.windows.firing import After, Firing, Refire
 from headrace.windows.kinds import Kind
 
@@ -68,12 +68,12 @@ class Stream:
             Where(before.columns, before.key, before.time, where, before, found)
         )
 
-    def select(self, *names: str, **expressions: str) -> Stream:
+    def select(self, *names: str, **expressions: str | BoostedTrees) -> Stream:
         """Give these columns and computed ones, and no others.
 
         Raises:
             StepError: A column is unknown, is there twice, or an expression cannot
-                be read.
+                be read; [feature-not-a-number] a model asks for a column that is none.
 
         Example:
             ``payments.select("card_id", cents="amount * 100")``
@@ -85,11 +85,15 @@ class Stream:
         chosen = [(name, name) for name in names]
         return self._select([*chosen, *expressions.items()], where)
 
-    def derive(self, **expressions: str) -> Stream:
+    def derive(self, **expressions: str | BoostedTrees) -> Stream:
         """Add computed columns, or replace existing ones; all others stay.
 
         Raises:
-            StepError: An expression cannot be read or names an unknown column.
+            StepError: An expression cannot be read or names an unknown column;
+                [feature-not-a-number] a model asks for a column that is none.
+
+        Example:
+            ``payments.derive(fee="amount / 100", risk=BoostedTrees.load(path))``
         """
         where = declared_at()
         kept = [(name, name) for name in self.columns if name not in expressions]
@@ -109,7 +113,9 @@ class Stream:
         chosen = [(names.get(name, name), name) for name in self.columns]
         return self._select(chosen, where)
 
-    def _select(self, chosen: Sequence[tuple[str, str]], where: str) -> Stream:
+    def _select(
+        self, chosen: Sequence[tuple[str, str | BoostedTrees]], where: str
+    ) -> Stream:
         """Build a Select of new names and what each of them is."""
         before = self._step
         require_column_names([name for name, _ in chosen], where)
@@ -117,13 +123,13 @@ class Stream:
         # A column under its own name comes before its copies.
         passed: dict[str, str] = {}
         for name, text in chosen:
-            if text in before.columns:
+            if isinstance(text, str) and text in before.columns:
                 field = before.columns[text]
                 expressions[name] = column(field.name, field.type)
                 fields.append(Field(name, field.type, field.required))
                 passed.setdefault(text, name)
             else:
-                expressions[name] = read_expression(text, before.columns, where)
+                expressions[name] = read_value(text, before.columns, where)
                 fields.append(Field(name, expressions[name].type, required=False))
         return Stream(
             Select(

@@ -25,13 +25,13 @@ from headrace.schema.expressions import (
     Expression,
     column,
     read_condition,
-    read_expression,
     unknown_column,
 )
 from headrace.schema.origin import declared_at
 from headrace.schema.types import Field, Record
 from headrace.sinks import Sink
 from headrace.stream import Stream
+from headrace.trees.model import BoostedTrees, read_value
 
 
 class Table:
@@ -85,14 +85,14 @@ class Table:
         require_steady(found, where)
         return Table(kept_where(self._step, found, where), self.key, self.fixed)
 
-    def select(self, *names: str, **expressions: str) -> Table:
+    def select(self, *names: str, **expressions: str | BoostedTrees) -> Table:
         """Give these columns and computed ones, and no others.
 
         Without the columns of its key a table cannot be written.
 
         Raises:
             StepError: A column is unknown, is there twice, or an expression cannot
-                be read.
+                be read; [feature-not-a-number] a model asks for a column that is none.
 
         Example:
             ``profiles.select("user_id", rich="balance > 100000")``
@@ -104,11 +104,12 @@ class Table:
         chosen = [(name, name) for name in names]
         return self._select([*chosen, *expressions.items()], where)
 
-    def derive(self, **expressions: str) -> Table:
+    def derive(self, **expressions: str | BoostedTrees) -> Table:
         """Add computed columns, or replace existing ones; all others stay.
 
         Raises:
-            StepError: An expression cannot be read or names an unknown column.
+            StepError: An expression cannot be read or names an unknown column;
+                [feature-not-a-number] a model asks for a column that is none.
         """
         where = declared_at()
         kept = [(name, name) for name in self.columns if name not in expressions]
@@ -217,7 +218,9 @@ class Table:
         step = group_table(self, asked, declared_at())
         return Table(step, step.by)
 
-    def _select(self, chosen: Sequence[tuple[str, str]], where: str) -> Table:
+    def _select(
+        self, chosen: Sequence[tuple[str, str | BoostedTrees]], where: str
+    ) -> Table:
         """Build the columns of new names and what each of them is."""
         row = self.row
         require_column_names([name for name, _ in chosen], where)
@@ -225,12 +228,12 @@ class Table:
         # A column under its own name comes before its copies.
         passed: dict[str, str] = {}
         for name, text in chosen:
-            if text in row:
+            if isinstance(text, str) and text in row:
                 expressions[name] = column(text, row[text].type)
                 fields.append(Field(name, row[text].type, row[text].required))
                 passed.setdefault(text, name)
             else:
-                expressions[name] = read_expression(text, row, where)
+                expressions[name] = read_value(text, row, where)
                 fields.append(Field(name, expressions[name].type, required=False))
             require_steady(expressions[name], where)
             used = _names(expressions[name], row)

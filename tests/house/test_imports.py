@@ -19,7 +19,7 @@ LAYERS = (
     {"schema", "_spark"},
     {"log", "sources", "sinks", "delivery", "cdc", "windows", "joins", "patterns"},
     {"event"},
-    {"remote"},
+    {"remote", "trees"},
     {"plan"},
     {"stream"},
     {"table"},

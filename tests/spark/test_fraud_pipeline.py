@@ -21,7 +21,7 @@ from headrace.testing import Rig, captured
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)
 SLICE_MS = 20_000
 
-# Spark takes minutes to plan the score's expressions.
+# Dozens of batches, each planned anew with all seven outputs, take minutes.
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("one_partition")]
 
 

@@ -10,15 +10,27 @@ from typing import TYPE_CHECKING
 import model
 import pytest
 from features import Features, features
-from model import REASON, Model, Split, Tree, reason
+from model import REASON, Model, reason
 from traffic import Traffic
+
+from headrace._spark.trees import know_trees
+from headrace.schema.types import Field, Real, Record, Whole
+from headrace.trees.model import FUNCTION
+from headrace.trees.nodes import splits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import DataFrame, SparkSession
 
-TYPES = dict.fromkeys(Features._fields, "bigint") | {"times_usual": "double"}
+    from headrace import BoostedTrees
+
+COLUMNS = Record(
+    tuple(
+        Field(name, Real() if name == "times_usual" else Whole())
+        for name in Features._fields
+    )
+)
 
 # What the JVM's compiler takes; a longer method would be interpreted for ever.
 COMPILED_BYTES = 8000
@@ -29,29 +41,22 @@ def committed() -> Model:
     return Model.load(Path(model.__file__).parent / "model.json")
 
 
-def splits(tree: Tree) -> Iterator[Split]:
-    if isinstance(tree, Split):
-        yield tree
-        yield from splits(tree.left)
-        yield from splits(tree.right)
-
-
-def around(one: Features, trees: tuple[Tree, ...]) -> Iterator[Features]:
+def around(one: Features, trees: BoostedTrees) -> Iterator[Features]:
     """Put each threshold, and its neighbours, into a transaction."""
-    for tree in trees:
-        for split in splits(tree):
-            limit = split.threshold
-            near = (
-                (limit - 1, limit, limit + 1)
-                if isinstance(limit, int)
-                else (nextafter(limit, -inf), limit, nextafter(limit, inf))
-            )
-            for value in near:
-                yield one._replace(**{split.feature: value})
+    for feature, limit, *_ in splits(trees.trees):
+        near = (
+            (nextafter(limit, -inf), limit, nextafter(limit, inf))
+            if feature == "times_usual"
+            else (int(limit) - 1, int(limit), int(limit) + 1)
+        )
+        for value in near:
+            yield one._replace(**{feature: value})
 
 
 def scored(rows: DataFrame, by: Model) -> DataFrame:
-    return rows.selectExpr("*", f"{by.sql()} as score", f"{REASON} as reason")
+    know_trees(rows.sparkSession, FUNCTION)
+    score = by.trees.over(COLUMNS, "here").text
+    return rows.selectExpr("*", f"{score} as score", f"{REASON} as reason")
 
 
 def test_spark_scores_as_python_does(spark: SparkSession, committed: Model) -> None:
@@ -60,19 +65,19 @@ def test_spark_scores_as_python_does(spark: SparkSession, committed: Model) -> N
     told = [f for _, f in features(traffic.arrivals(), traffic.profiles)]
     suspect = max(told, key=committed.score)
     told += [*around(told[0], committed.trees), *around(suspect, committed.trees)]
-    columns = ", ".join(f"{name} {kind}" for name, kind in TYPES.items())
+    columns = ", ".join(f"{field.name} {field.type.sql}" for field in COLUMNS)
     answers = scored(spark.createDataFrame(told, columns), committed).collect()
 
     assert len(answers) == len(told)
     for row, one in zip(answers, told, strict=True):
-        assert row.score == pytest.approx(committed.score(one), rel=1e-12, abs=1e-15)
+        assert row.score == pytest.approx(committed.score(one), rel=1e-14, abs=0)
         assert row.reason == reason(one)
 
 
 def test_the_score_is_compiled_with_its_stage(
     spark: SparkSession, committed: Model
 ) -> None:
-    made = [f"cast(id as {kind}) as {name}" for name, kind in TYPES.items()]
+    made = [f"cast(id as {field.type.sql}) as {field.name}" for field in COLUMNS]
     rows = scored(spark.range(1).selectExpr(*made), committed)
     rows = rows.where("payments > 10 or score > 0.9")
     stages = rows._jdf.queryExecution().debug().codegenToSeq()

@@ -42,5 +42,6 @@ def test_the_examples_run_one_after_another(spark: SparkSession) -> None:
         exec(compile(block, f"block-{number}.py", "exec", dont_inherit=True), names)  # noqa: S102
 
     assert names["both"].columns == ["card_id", "made_at"]
+    assert names["risky"].columns[-2:] == ["hour", "risk"]
     assert names["shortened"].columns == names["payments"].columns
     names["test_large_payments_are_told_apart"](spark)

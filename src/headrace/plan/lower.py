@@ -26,6 +26,7 @@ from headrace._spark.joins import (
     look_up_held,
 )
 from headrace._spark.stored import last_batch, stored_rows
+from headrace._spark.trees import know_trees
 from headrace.errors import StepError
 from headrace.plan.changes import KeepTable
 from headrace.plan.chosen import KIND, Chosen, chosen_columns, kind_of
@@ -55,6 +56,7 @@ from headrace.plan.surroundings import Surroundings
 from headrace.plan.table_joins import JoinTables
 from headrace.plan.widths import widened
 from headrace.plan.window_steps import Window
+from headrace.trees.model import FUNCTION
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -287,10 +289,17 @@ def reads(step: Step) -> set[Read]:
 
 def _computed(expression: Expression, columns: Record, before: DataFrame) -> Column:
     """Compute for the living; a column as it is stays one, and may be a clock."""
-    computed = sql.expr(expression.text)
+    computed = evaluated(expression.text, before)
     if expression.text.strip("`") in columns:
         return computed
     return _if_alive(widened(computed, expression.type, before))
+
+
+def evaluated(text: str, before: DataFrame) -> Column:
+    """Give the column of an expression's text, which may be that of a model."""
+    if FUNCTION in text:
+        know_trees(before.sparkSession, FUNCTION)
+    return sql.expr(text)
 
 
 def _if_alive(value: Column) -> Column:

@@ -15,6 +15,7 @@ from headrace.plan.lower import (
     CARRIED,
     Lowering,
     Open,
+    evaluated,
     named,
     reads,
     true_for,
@@ -154,7 +155,7 @@ class _FanOut:
             }
         if isinstance(step, Select):
             given = {
-                name: (sql.expr(told.inside(struct)), told.type)
+                name: (evaluated(told.inside(struct), frame), told.type)
                 for name, told in step.expressions.items()
             }
         else:

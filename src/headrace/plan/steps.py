@@ -136,7 +136,7 @@ class Select(OneInput):
     def summary(self) -> str:
         """Show the columns that are computed or renamed, and name the others."""
         shown = {
-            name: expression.text.strip("`")
+            name: expression.shown.strip("`")
             for name, expression in self.expressions.items()
         }
         return ", ".join(

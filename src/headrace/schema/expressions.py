@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import dataclass
 
 from headrace.errors import StepError
 from headrace.schema.types import FieldType, Record, Truth, Unknown
+
+_QUOTED = re.compile(r"'(?:\\.|[^'\\])*'")
+_LONG, _SHOWN = 100, 40
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,16 @@ class Expression:
     type: FieldType
     columns_at: tuple[int, ...] = ()
 
+    @property
+    def shown(self) -> str:
+        """The text for a person: a long text inside it is cut.
+
+        Example:
+            >>> Expression(f"concat(a, '{'x' * 100}')", Unknown()).shown
+            "concat(a, 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…')"
+        """
+        return _QUOTED.sub(lambda found: _cut(found[0]), self.text)
+
     def inside(self, struct: str) -> str:
         """Give the text with its columns taken from a struct.
 
@@ -31,6 +45,10 @@ class Expression:
         for position in sorted(self.columns_at, reverse=True):
             text = f"{text[:position]}{struct}.{text[position:]}"
         return text
+
+
+def _cut(quoted: str) -> str:
+    return quoted if len(quoted) <= _LONG else f"{quoted[:_SHOWN]}…'"
 
 
 def column(name: str, type_: FieldType) -> Expression:

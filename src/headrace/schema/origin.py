@@ -28,10 +28,13 @@ def names_in_sight() -> dict[str, Any]:
 
 def _caller() -> FrameType:
     frame = sys._getframe(2)
-    while frame.f_back is not None and _is_ours(frame.f_code.co_filename):
+    while frame.f_back is not None and _is_ours(frame):
         frame = frame.f_back
     return frame
 
 
-def _is_ours(filename: str) -> bool:
-    return Path(filename).is_relative_to(_PACKAGE)
+def _is_ours(frame: FrameType) -> bool:
+    # The constructor of a dataclass stands in no file, but in its class's module.
+    module: str = frame.f_globals.get("__name__", "")
+    file = Path(frame.f_code.co_filename)
+    return file.is_relative_to(_PACKAGE) or module.startswith("headrace.")
