@@ -12,6 +12,8 @@ from pyspark.sql import functions as sql
 
 from headrace._spark.bridge import java_map
 
+_FEW_BYTES = 1000
+
 
 class SleepingSink:
     """A sink's own class in the JVM, called step by step as the delivery does.
@@ -62,4 +64,4 @@ class SleepingSink:
             "key", "value", sql.monotonically_increasing_id().alias("place")
         )
         with named():
-            self._sink.write(placed._jdf, parsed)
+            self._sink.write(placed._jdf, _FEW_BYTES, parsed)
