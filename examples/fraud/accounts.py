@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from headrace import ViewError
 from headrace.views.querying import query
 
 GOOD = 0.95
+OURS = Model.load(Path(__file__).with_name("model.json"))
 SAME = "the alerts are those that plain Python computes of the same traffic"
 
 
@@ -76,20 +77,20 @@ class Account:
         ]
 
 
-def differences(traffic: Traffic, ids: frozenset[str], alerts: Sequence[Alert]) -> str:
-    """Say how the alerts differ from what plain Python computes of the same traffic.
+def differences(
+    traffic: Traffic, ids: frozenset[str], found: Set[str], model: Model = OURS
+) -> str:
+    """Say how alerts differ from what plain Python computes of the same traffic.
 
     Transactions of offline terminals may be late, and none of them is alerted either
     way; all others are computed alike whatever happens to the servers.
     """
-    model = Model.load(Path(__file__).with_name("model.json"))
     rows = features(traffic.arrivals(), traffic.profiles)
     wanted = {
         transaction.transaction_id
         for transaction, told in rows
         if transaction.transaction_id in ids and model.alerts(told)
     }
-    found = {alert.transaction_id for alert in alerts}
     if found == wanted:
         return SAME
     return (

@@ -27,6 +27,7 @@ from bank import SERVERS, Bank
 from driving import Driver
 from mishaps import VICTIMS, Mishaps
 from picture import Picture, Screen
+from rollout import Rollout
 from sending import Sender
 from traffic import Traffic
 from truth import Case, judge
@@ -58,8 +59,8 @@ def servers() -> Iterator[tuple[Stack, Path]]:
                 "the demo runs already, and it has one set of servers",
                 hint="stop the other one with Ctrl-C.",
             ) from None
-        for left in ("checkpoint", "lake"):
-            shutil.rmtree(home / left, ignore_errors=True)
+        for left in (*home.glob("checkpoint*"), home / "lake"):
+            shutil.rmtree(left, ignore_errors=True)
         stack = Stack(home / "run", settings)
         try:
             stack.up(SERVERS, fresh=True, tell=_say)
@@ -76,7 +77,7 @@ class Run:
     """One run: traffic in, alerts out, and both ends known."""
 
     def __init__(self, stack: Stack, home: Path, given: argparse.Namespace) -> None:
-        self._stack, self._given = stack, given
+        self._stack, self._home, self._given = stack, home, given
         self._lake = home / "lake"
         self._driver = Driver(
             stack.run_directory.path,
@@ -99,7 +100,7 @@ class Run:
             sender = Sender(bank, traffic, schema_id)
             with Screen(self._addresses()) as screen:
                 self._draw(screen, traffic, sender)
-            return self._account(traffic, sender)
+            return self._account(traffic, sender) and self._replay(traffic, sender)
         finally:
             self._driver.stop()
             self._alerts.close()
@@ -204,12 +205,27 @@ class Run:
         )
         verdict = judge(cases, self._alerts.alerts)
         delays = sorted(self._alerts.delays) or [0.0]
-        differing = differences(traffic, ids, self._alerts.alerts)
+        alerted = {alert.transaction_id for alert in self._alerts.alerts}
+        differing = differences(traffic, ids, alerted)
         for line in (*account.lines(), *verdict_lines(verdict), differing):
             print(line)
         half, most = delays[len(delays) // 2], delays[int(len(delays) * 0.99)]
         print(f"from transaction to alert: P50 {half:.1f} s, P99 {most:.1f} s")
         return account.is_whole and is_good(verdict) and differing == SAME
+
+    def _replay(self, traffic: Traffic, sender: Sender) -> bool:
+        """Let another model judge the same traffic, if there is one, and compare."""
+        if self._given.replay is None:
+            return True
+        directory = self._stack.run_directory.path
+        rollout = Rollout(directory, self._home, self._lake, self._given.replay)
+        _say("pipeline", f"is replayed with model {rollout.model.version}")
+        rollout.replay()
+        found = rollout.judged().alerted
+        differing = differences(traffic, sender.ids, found, rollout.model)
+        for line in (*rollout.lines(), differing):
+            print(line)
+        return differing == SAME
 
     def _addresses(self) -> dict[str, str]:
         return {name: self._stack.address(name) for name in ("kafka", "opensearch")}
@@ -237,6 +253,12 @@ def main() -> int:
         choices=VICTIMS,
         default=[],
         help="kill it on the way; may be given several times",
+    )
+    parser.add_argument(
+        "--replay",
+        type=Path,
+        metavar="MODEL",
+        help="afterwards, judge all of it by another model too, and compare",
     )
     given = parser.parse_args()
     try:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+FRAUD = Path(__file__).resolve().parents[2] / "examples" / "fraud"
 HEADRACE = Path(sys.executable).parent / "headrace"
-DEMO = Path(__file__).resolve().parents[2] / "examples" / "fraud" / "demo.py"
+DEMO = FRAUD / "demo.py"
 ACCOUNTED = "every transaction is accounted for, and each alert is once"
 SAME = "the alerts are those that plain Python computes of the same traffic"
 
@@ -49,3 +50,18 @@ def test_the_alerts_are_the_same_though_driver_broker_and_connect_are_killed(
 
     assert ACCOUNTED in told
     assert SAME in told
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1600)
+def test_a_new_model_is_replayed_over_the_same_traffic_and_compared(
+    open_tmp: Path,
+) -> None:
+    model = open_tmp / "model.json"
+    training = (sys.executable, str(FRAUD / "training.py"), "--seed", "8")
+    subprocess.run([*training, "--version", "v2", "--out", str(model)], check=True)
+    command = (sys.executable, str(DEMO), "--seconds", "30", "--replay", str(model))
+    told = demo(open_tmp, *command)
+
+    assert told.count(SAME) == 2
+    assert "replayed with model v2" in told
