@@ -7,6 +7,7 @@ from collections.abc import Callable
 from confluent_kafka import Consumer, Message, TopicPartition
 from ledgers import ledger
 from rig import Job, Workshop
+from waiting import wait_until
 
 from headrace.log import GroupOffsets
 
@@ -102,7 +103,12 @@ def test_the_group_of_the_pipeline_shows_no_lag_at_the_end(
     workshop.run(job)
 
     with GroupOffsets(job.bootstrap, f"headrace.{job.name}") as group:
-        assert sum(group.committed(job.input, range(3)).values()) == 300
+        # The brokers are told without waiting for their answer.
+        wait_until(
+            "the group is at the input's end",
+            lambda: sum(group.committed(job.input, range(3)).values()) == 300,
+            seconds=60,
+        )
 
 
 def test_at_least_once_writes_the_same_rows_without_a_ledger(

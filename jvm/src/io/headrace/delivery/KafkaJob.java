@@ -10,6 +10,7 @@ import org.apache.spark.sql.Row;
 
 /** Writes the rows of all topics, dead letters among them, through the same lanes. */
 final class KafkaJob implements SinkJob {
+    private static final Duration ANSWER = Duration.ofSeconds(10);
     private static final Duration GRACE = Duration.ofSeconds(5);
 
     private final DeliveryOptions options;
@@ -71,6 +72,7 @@ final class KafkaJob implements SinkJob {
     @Override
     public void close() {
         if (admin != null) {
+            group.settle(ANSWER);
             Lanes.close(options);
             SharedProducer.close(options);
             admin.close(GRACE);
