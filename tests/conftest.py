@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
 
 # The modules of the fraud example import each other as those of a program do.
 sys.path.append(str(Path(__file__).parents[1] / "examples" / "fraud"))
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell starts what runs in the background so, and all that tests start would
+    # not hear of Ctrl-C either.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
