@@ -221,9 +221,9 @@ class Run:
         rollout = Rollout(directory, self._home, self._lake, self._given.replay)
         _say("pipeline", f"is replayed with model {rollout.model.version}")
         rollout.replay()
-        found = rollout.judged().alerted
-        differing = differences(traffic, sender.ids, found, rollout.model)
-        for line in (*rollout.lines(), differing):
+        judged = rollout.judged()
+        differing = differences(traffic, sender.ids, judged.alerted, rollout.model)
+        for line in (*rollout.lines(judged), differing):
             print(line)
         return differing == SAME
 

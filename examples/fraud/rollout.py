@@ -86,9 +86,9 @@ class Rollout:
         """Give what the replay has judged."""
         return Judged.read(self._lake / f"scored-{self.version}")
 
-    def lines(self) -> list[str]:
-        """Tell people how the two versions differ."""
-        before, after = Judged.read(self._lake / "scored"), self.judged()
+    def lines(self, after: Judged) -> list[str]:
+        """Tell people how what the replay has judged differs from the run."""
+        before = Judged.read(self._lake / "scored")
         both = before.scored & after.scored
         one, other = before.alerted & both, after.alerted & both
         return [

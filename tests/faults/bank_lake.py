@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import sys
 
-from headrace._spark import end, session
+from pyspark.sql import functions as sql
 
-# Spark's own form of a time ends with milliseconds.
-AS_JSON = """to_json(struct(*), map(
-    'timestampFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX")) as row"""
+from headrace._spark import end, session
+from headrace.schema.formats import TO_JSON_OPTIONS
 
 
 def main() -> None:
@@ -18,10 +17,11 @@ def main() -> None:
     spark = session("lake", groups=["spark-delta"])
     for table in tables:
         rows = spark.read.format("delta").load(f"{directory}/{table}")
-        texts = rows.selectExpr(AS_JSON).collect()
+        row = sql.to_json(sql.struct("*"), TO_JSON_OPTIONS).alias("row")
+        texts = rows.select(row).collect()
         documents = [json.loads(text.row, parse_float=str) for text in texts]
         for document in documents:
-            if "risk" in document:
+            if document.get("risk") is not None:
                 document["risk"] = float(document["risk"])
         sys.stdout.write(json.dumps([table, documents]) + "\n")
     end(spark)

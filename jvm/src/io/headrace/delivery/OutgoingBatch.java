@@ -3,7 +3,6 @@ package io.headrace.delivery;
 import static org.apache.spark.sql.functions.col;
 import static org.apache.spark.sql.functions.count;
 import static org.apache.spark.sql.functions.length;
-import static org.apache.spark.sql.functions.lit;
 import static org.apache.spark.sql.functions.shiftright;
 import static org.apache.spark.sql.functions.sum;
 import static org.apache.spark.sql.functions.when;
@@ -47,7 +46,7 @@ final class OutgoingBatch implements AutoCloseable {
      * <p>All rows are there before the first job begins: two that met over a part which is not there
      * yet would each compute it, in different executors, and its state twice.
      *
-     * @param places the sinks to count for
+     * @param places the sinks to count for, at least one
      */
     static OutgoingBatch kept(Dataset<Row> batch, List<Integer> places) {
         Dataset<Row> rows = OutgoingRows.of(batch).persist(StorageLevel.MEMORY_AND_DISK_SER());
@@ -88,7 +87,7 @@ final class OutgoingBatch implements AutoCloseable {
 
     /** Counts in one pass, the one that computes the rows. */
     private static Map<Integer, Counted> counted(Dataset<Row> rows, List<Integer> places) {
-        List<Column> asked = new ArrayList<>(List.of(count(lit(1))));
+        List<Column> asked = new ArrayList<>();
         for (int place : places) {
             Column isFor = col(OutgoingRows.SINK).equalTo(place);
             Column checksum = col(OutgoingRows.CHECKSUM);
@@ -102,7 +101,7 @@ final class OutgoingBatch implements AutoCloseable {
         Row found = rows.agg(first, asked.toArray(Column[]::new)).head();
         Map<Integer, Counted> counted = new HashMap<>();
         for (int i = 0; i < places.size(); i++) {
-            int at = 1 + 4 * i;
+            int at = 4 * i;
             long checksum = (number(found, at + 1) << HALF_BITS) + number(found, at + 2);
             counted.put(
                     places.get(i),

@@ -2,7 +2,9 @@ package io.headrace.operators;
 
 import java.nio.ByteBuffer;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.RowFactory;
@@ -39,7 +41,7 @@ final class Remembered {
     private final Map<Long, Boolean> cells = new HashMap<>();
 
     /** The cells of the bucket that have a timer by now. */
-    private final Map<Long, Boolean> timed = new HashMap<>();
+    private final Set<Long> timed = new HashSet<>();
 
     /**
      * Opens the state of a step.
@@ -146,7 +148,7 @@ final class Remembered {
 
     /** A cell at the end of time has none. */
     private void setTimer(long cell) {
-        if (timed.putIfAbsent(cell, true) == null && cell < Long.MAX_VALUE / stretch) {
+        if (timed.add(cell) && cell < Long.MAX_VALUE / stretch) {
             // One that is there is let be.
             handle.registerTimer((cell + 1) * stretch);
         }
