@@ -73,6 +73,11 @@ final class DeltaLedger {
                 "userMetadata", text(record));
     }
 
+    /** A commit to a table that is known by its path. */
+    DeltaAppend append(LedgerRecord record) {
+        return new DeltaAppend(seen, application, options(record));
+    }
+
     /** The same as settings of a session, for what takes no options. */
     Map<String, String> settings(LedgerRecord record) {
         return Map.of(

@@ -108,8 +108,12 @@ public final class DeltaSink implements FrameSink {
     }
 
     private void append(Dataset<Row> rows, long bytes, LedgerRecord record) {
-        FewFiles few = new FewFiles(values, settings.partitions());
-        target.append(few.of(rows, bytes), ledger.options(record));
+        Dataset<Row> few = new FewFiles(values, settings.partitions()).of(rows, bytes);
+        if (target.isPath()) {
+            ledger.append(record).commit(few);
+        } else {
+            target.append(few, ledger.options(record));
+        }
     }
 
     private void merge(Dataset<Row> rows, LedgerRecord record) {
