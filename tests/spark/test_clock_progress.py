@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from headrace import (
     tumbling,
     watermarks,
 )
+from headrace._spark.delivery import told_batches
 from headrace.plan.clock import Clocks
 from headrace.plan.outgoing import outgoing
 from headrace.plan.states import state_owners
@@ -47,8 +49,12 @@ def payment(payment_id: str, minute: int, card: str = "a") -> Payment:
     return Payment(payment_id, card, START + timedelta(minutes=minute))
 
 
-def told(query: StreamingQuery | None, pipeline: Pipeline) -> list[BatchProgress]:
-    delivering: Any = SimpleNamespace(query=query, report=dict)
+def told(
+    spark: SparkSession, query: StreamingQuery | None, pipeline: Pipeline
+) -> list[BatchProgress]:
+    assert query is not None
+    batches = partial(told_batches, spark, query)
+    delivering: Any = SimpleNamespace(batches=batches, report=dict)
     return list(batches_after(delivering, -1, state_owners(pipeline.outputs)))
 
 
@@ -70,7 +76,7 @@ def test_a_batch_tells_its_watermark_and_whose_state_is_how_large(
             payment("x", 7, "b"),
             payment("y", 8, "c"),
         )
-        first, *_, last = told(rig._query, shop)
+        first, *_, last = told(spark, rig._query, shop)
 
     # Two steps with state side by side each read the topic.
     assert (first.events_in, first.watermark, first.watermark_lag) == (24, None, None)
@@ -118,12 +124,12 @@ def test_a_query_comes_to_rest_when_nothing_comes(
         )
         try:
             query.processAllAvailable()
-            seen = [batch.batch for batch in told(query, shop)]
+            seen = [batch.batch for batch in told(spark, query, shop)]
             # Returns after two more looks at all sources, without a batch.
             query.processAllAvailable()
             query.processAllAvailable()
 
-            assert [batch.batch for batch in told(query, shop)] == seen
-            assert told(query, shop)[-1].watermark == "2026-03-01T10:00:00.000Z"
+            assert [batch.batch for batch in told(spark, query, shop)] == seen
+            assert told(spark, query, shop)[-1].watermark == "2026-03-01T10:00:00.000Z"
         finally:
             query.stop()

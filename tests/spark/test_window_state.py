@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ from headrace import (
     sliding,
     tumbling,
 )
+from headrace._spark.delivery import told_batches
 from headrace.plan.states import state_owners
 from headrace.runtime.progress import batches_after
 from headrace.testing import Rig
@@ -105,7 +107,9 @@ def rounds(spark: SparkSession) -> Iterator[list[State]]:
     with settings(spark, {LAYOUT: "1"}), Rig(shop, spark) as rig:
 
         def state() -> State:
-            query: Any = SimpleNamespace(query=rig._query, report=dict)
+            query: Any = SimpleNamespace(
+                batches=partial(told_batches, spark, rig._query), report=dict
+            )
             *_, last = batches_after(query, -1, owners)
             return last.state
 

@@ -165,6 +165,14 @@ def test_both_kinds_of_connector_make_the_same_promises() -> None:
     assert ours["schema.history.internal.kafka.topic"] == "headrace.cdc.erp.shapes"
 
 
+def test_a_capture_may_say_how_often_it_looks_for_changes() -> None:
+    rare = Wish(WISH.tables, settings={"poll.interval.ms": "2000"})
+    theirs = postgres_settings(ERP, rare, Notes(rare.tables), LOGIN)
+
+    assert settings()["poll.interval.ms"] == "100"
+    assert theirs["poll.interval.ms"] == "2000"
+
+
 def test_a_connectors_settings_hold_no_password() -> None:
     assert "secret" not in str(settings())
 

@@ -1,14 +1,15 @@
 from __future__ import annotations
 
-import json
 from types import SimpleNamespace
 from typing import Any
+
+import pytest
 
 from headrace.runtime.failures import name_failure
 from headrace.runtime.progress import batches_after
 
 
-def batch(number: int, **more: Any) -> SimpleNamespace:
+def batch(number: int, **more: Any) -> dict[str, Any]:
     told = {
         "batchId": number,
         "numInputRows": 10,
@@ -21,14 +22,16 @@ def batch(number: int, **more: Any) -> SimpleNamespace:
             }
         ],
     }
-    return SimpleNamespace(json=json.dumps(told | more))
+    return told | more
 
 
-def delivering(*batches: SimpleNamespace) -> Any:
+def delivering(*batches: dict[str, Any]) -> Any:
     report = {"rows": {"large": 3}, "dead_letters": 1, "last_phases_ms": {"commit": 5}}
-    return SimpleNamespace(
-        query=SimpleNamespace(recentProgress=list(batches)), report=lambda: report
-    )
+
+    def told_after(last: int) -> list[dict[str, Any]]:
+        return [told for told in batches if told["batchId"] > last]
+
+    return SimpleNamespace(batches=told_after, report=lambda: report)
 
 
 def test_a_batch_tells_its_lag_behind_the_end_of_the_log() -> None:
@@ -47,12 +50,17 @@ def test_a_batch_tells_what_was_delivered_and_how_long_it_took() -> None:
     assert told.phases_ms == {"addBatch": 40, "triggerExecution": 90, "commit": 5}
 
 
-def test_a_batch_is_told_once_and_an_idle_trigger_never() -> None:
-    idle = batch(2, durationMs={"latestOffset": 1, "triggerExecution": 2})
-
-    told = list(batches_after(delivering(batch(0), batch(1), idle), 0))
+def test_a_batch_is_told_once() -> None:
+    told = list(batches_after(delivering(batch(0), batch(1)), 0))
 
     assert [progress.batch for progress in told] == [1]
+
+
+def test_what_was_delivered_is_asked_only_when_a_batch_has_ended() -> None:
+    query = delivering(batch(0))
+    query.report = lambda: pytest.fail("asked for nothing")
+
+    assert list(batches_after(query, 0)) == []
 
 
 def test_what_a_dedupe_step_dropped_is_told_under_its_name() -> None:
@@ -75,8 +83,7 @@ CLOCK = {
 
 
 def test_a_clock_beside_the_topics_is_no_place_and_its_ticks_are_no_events() -> None:
-    first = batch(0)
-    sources = json.loads(first.json)["sources"]
+    sources = batch(0)["sources"]
 
     (told,) = batches_after(delivering(batch(0, sources=[*sources, CLOCK])), -1)
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 
@@ -45,6 +46,14 @@ def delivery_report(spark: SparkSession, pipeline: str, query: str) -> dict[str,
     delivery = java_class(spark, "delivery.Delivery")
     report: dict[str, Any] = json.loads(delivery.report(pipeline, query))
     return report
+
+
+def told_batches(
+    spark: SparkSession, query: StreamingQuery, after: int
+) -> list[dict[str, Any]]:
+    """Give what Spark tells of the batches that ended after a given one."""
+    told = java_class(spark, "delivery.Told").after(query._jsq, after)
+    return [json.loads(batch) for batch in told]
 
 
 def close_delivery(spark: SparkSession, pipeline: str, query: str) -> None:

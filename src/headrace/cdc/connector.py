@@ -15,6 +15,9 @@ MESSAGE = "headrace"
 NOTICES = "notification.sink.topic.name"
 """The setting of a connector that says how far its snapshots are."""
 
+POLL_MILLISECONDS = 100
+"""How often a quiet connector looks for changes, unless a capture's settings say it."""
+
 # Transactional: a message outside a transaction has no number, which incremental
 # snapshots need. Every role may send one, and no table is written.
 _HEARTBEAT = f"select pg_logical_emit_message(true, '{MESSAGE}', '')"
@@ -38,6 +41,8 @@ def common_settings(capture: Capture, wish: Wish, notes: Notes) -> dict[str, str
         }.items()
     }
     return {
+        # Twice a change waits for so long at the most: to be read, and to be sent.
+        "poll.interval.ms": str(POLL_MILLISECONDS),
         **wish.settings,
         **converters,
         "topic.prefix": capture.database,

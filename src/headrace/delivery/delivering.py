@@ -13,6 +13,7 @@ from headrace._spark.delivery import (
     attach_delivery,
     close_delivery,
     delivery_report,
+    told_batches,
 )
 from headrace.delivery.checkpoint import CheckpointLock
 from headrace.delivery.failures import named_failure
@@ -146,6 +147,10 @@ class Delivering:
         """End the query after its batch, and give the checkpoint back."""
         self.query.stop()
         self._close()
+
+    def batches(self, after: int) -> list[dict[str, Any]]:
+        """Give what Spark tells of the batches that ended after a given one."""
+        return told_batches(self._spark, self.query, after)
 
     def report(self) -> dict[str, Any]:
         """Give what was delivered since the start.

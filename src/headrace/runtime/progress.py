@@ -93,15 +93,14 @@ def batches_after(
         owners: The steps whose state Spark's operators keep, in their order.
         readers: The outputs that the changes of each captured topic come to.
     """
+    batches = delivering.batches(last)
+    if not batches:
+        return
     report = delivering.report()
-    for raw in delivering.query.recentProgress:
-        told: dict[str, Any] = json.loads(raw.json)
-        # Spark reports an idle trigger under the number of the batch to come.
-        idle = "addBatch" not in told.get("durationMs", {})
-        if told["batchId"] > last and not idle:
-            done_at = report.get("done_at_ms", {}).get(str(told["batchId"]), {})
-            passed = propagation(told, done_at, readers or {})
-            yield _progress(told, report, owners, passed)
+    for told in batches:
+        done_at = report.get("done_at_ms", {}).get(str(told["batchId"]), {})
+        passed = propagation(told, done_at, readers or {})
+        yield _progress(told, report, owners, passed)
 
 
 def _progress(
