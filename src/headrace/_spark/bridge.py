@@ -10,6 +10,7 @@ import json
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+from weakref import WeakKeyDictionary
 
 from py4j.java_gateway import JavaPackage  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame
@@ -31,6 +32,9 @@ BUCKETS = 4096
 """How many groups keys are kept in, where many are kept together."""
 
 _JAR = Path(__file__).with_name("operators.jar")
+
+_FOUND: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
+"""The classes that were looked up in each JVM."""
 
 
 def operators_jar() -> Path:
@@ -315,6 +319,15 @@ def java_class(spark: SparkSession, name: str) -> Any:
     Raises:
         MachineError: [operators-jar-missing], [spark-version-unsupported].
     """
+    # Py4J asks for each part of a name whether it is a class, and the JVM then looks
+    # through every jar: too much for what is asked several times a second.
+    known = _FOUND.setdefault(spark._jvm, {})
+    if name not in known:
+        known[name] = _found_class(spark, name)
+    return known[name]
+
+
+def _found_class(spark: SparkSession, name: str) -> Any:
     require_supported(spark.version)
     found: Any = spark._jvm.io.headrace  # type: ignore[union-attr]
     for part in name.split("."):

@@ -53,7 +53,8 @@ def told_batches(
 ) -> list[dict[str, Any]]:
     """Give what Spark tells of the batches that ended after a given one."""
     told = java_class(spark, "delivery.Told").after(query._jsq, after)
-    return [json.loads(batch) for batch in told]
+    batches: list[dict[str, Any]] = json.loads(told)
+    return batches
 
 
 def close_delivery(spark: SparkSession, pipeline: str, query: str) -> None:

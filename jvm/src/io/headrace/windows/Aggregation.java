@@ -7,6 +7,8 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
@@ -38,20 +40,20 @@ import org.apache.spark.sql.types.StructType;
 public final class Aggregation implements Serializable {
     private static final long serialVersionUID = 1L;
 
-    private final ArrayList<Attribute> input;
-    private final ArrayList<AggregateExpression> calls;
-    private final ArrayList<Expression> results;
-    private final StructType schema;
+    private final transient Meaning meaning;
+    private final transient Queue<Evaluator> idle = new ConcurrentLinkedQueue<>();
+    private transient SentAggregation sent;
 
-    private Aggregation(
-            List<Attribute> input,
-            List<AggregateExpression> calls,
-            List<Expression> results,
-            StructType schema) {
-        this.input = new ArrayList<>(input);
-        this.calls = new ArrayList<>(calls);
-        this.results = new ArrayList<>(results);
-        this.schema = schema;
+    /** The aggregates, in terms of Spark's. */
+    record Meaning(
+            ArrayList<Attribute> input,
+            ArrayList<AggregateExpression> calls,
+            ArrayList<Expression> results,
+            StructType schema)
+            implements Serializable {}
+
+    Aggregation(Meaning meaning) {
+        this.meaning = meaning;
     }
 
     /**
@@ -88,17 +90,34 @@ public final class Aggregation implements Serializable {
 
     /** The columns of a result: the names, in order. */
     public StructType result() {
-        return schema;
+        return meaning.schema;
     }
 
-    /** Makes what runs the aggregates. One for a task, as making one takes a while. */
+    /**
+     * Gives what runs the aggregates: one for a task, as making one takes longer than many a batch.
+     */
     public Evaluator evaluator() {
-        return new Evaluator(input, calls, results);
+        Evaluator used = idle.poll();
+        return used != null
+                ? used
+                : new Evaluator(meaning.input, meaning.calls, meaning.results);
+    }
+
+    /** Takes one back from a task that is done with it, for the next. */
+    void giveBack(Evaluator evaluator) {
+        idle.add(evaluator);
     }
 
     @Override
     public String toString() {
-        return results.toString();
+        return meaning.results.toString();
+    }
+
+    private synchronized Object writeReplace() {
+        if (sent == null) {
+            sent = SentAggregation.of(this, meaning);
+        }
+        return sent;
     }
 
     /** Takes apart the one aggregate of a plan, with projections before and after it. */
@@ -135,7 +154,12 @@ public final class Aggregation implements Serializable {
             }
             resolved.add(call);
         }
-        return new Aggregation(input, resolved, results, schema);
+        return new Aggregation(
+                new Meaning(
+                        new ArrayList<>(input),
+                        new ArrayList<>(resolved),
+                        new ArrayList<>(results),
+                        schema));
     }
 
     private static IllegalArgumentException unlike(LogicalPlan node) {

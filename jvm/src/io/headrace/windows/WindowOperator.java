@@ -35,6 +35,14 @@ abstract class WindowOperator extends StatefulProcessor<Row, Row, Row> {
         openState();
     }
 
+    @Override
+    public void close() {
+        if (evaluator != null) {
+            aggregation.giveBack(evaluator);
+            evaluator = null;
+        }
+    }
+
     /** Declares the state variables. */
     abstract void openState();
 

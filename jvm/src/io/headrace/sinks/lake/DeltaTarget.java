@@ -17,6 +17,12 @@ import scala.jdk.javaapi.CollectionConverters;
 
 /** A Delta table, by its path or by the name that a catalog knows it by. */
 final class DeltaTarget {
+    /**
+     * An append needs no state of the table, so none has to be written out for the next. Delta's 10
+     * would be a second or two of every tenth batch; a reader finds a hundred small files at most.
+     */
+    private static final String APPENDS_PER_CHECKPOINT = "100";
+
     private final String place;
 
     DeltaTarget(String place) {
@@ -69,6 +75,8 @@ final class DeltaTarget {
         if (merges) {
             // Otherwise a file is written anew as a whole for each row in it that is replaced.
             table = table.property("delta.enableDeletionVectors", "true");
+        } else {
+            table = table.property("delta.checkpointInterval", APPENDS_PER_CHECKPOINT);
         }
         table.execute();
     }
