@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,8 @@ from pyspark.errors import AnalysisException, ArithmeticException, PySparkExcept
 from pyspark.errors import IllegalArgumentException as IllegalArgument
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
+
+from headrace._spark.bridge import java_class
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -395,3 +398,25 @@ def test_a_failure_of_an_event_is_sparks_own(spark: SparkSession) -> None:
 
     with pytest.raises(ArithmeticException, match="OVERFLOW"):
         evaluator.update(buffer, trial.rows[1])
+
+
+def test_an_aggregation_is_read_once_in_each_process(spark: SparkSession) -> None:
+    jvm: Any = spark._jvm
+    utilities = jvm.org.apache.commons.lang3.SerializationUtils
+    schema = spark.createDataFrame([], "l bigint")._jdf.schema()
+    names, texts = jvm.java.util.List.of("n"), jvm.java.util.List.of("sum(l) + 1")
+    made = java_class(spark, "windows.Aggregation").of(
+        spark._jsparkSession, schema, names, texts
+    )
+
+    sent = bytes(utilities.serialize(made))
+    (name,) = set(re.findall(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", sent))
+    here = utilities.deserialize(sent)
+    elsewhere = utilities.deserialize(
+        sent.replace(name, bytes(16).hex().encode()[:8] + name[8:])
+    )
+
+    assert here.equals(made)
+    assert not elsewhere.equals(made)
+    assert elsewhere.toString() == made.toString()
+    assert elsewhere.evaluator().result(elsewhere.evaluator().fresh())

@@ -80,8 +80,8 @@ _JVM_END_SECONDS = 30
 
 _MASTER = re.compile(r"local(\[.+\])?|spark://.+|k8s://.+|yarn")
 
-# Spark makes one method of all that happens to a row between two shuffles. Java does not
-# compile methods of more than 8,000 bytes by itself: each row would be interpreted.
+# Spark makes one method of all that happens to a row between two shuffles, and Java by
+# itself compiles none of more than 8,000 bytes: each row would be interpreted.
 _COMPILE_ALL = "-XX:-DontCompileHugeMethods"
 
 _LOCAL = {
