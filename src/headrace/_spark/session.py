@@ -80,12 +80,7 @@ _JVM_END_SECONDS = 30
 
 _MASTER = re.compile(r"local(\[.+\])?|spark://.+|k8s://.+|yarn")
 
-# Spark makes one method of all that happens to a row between two shuffles, and Java by
-# itself compiles none of more than 8,000 bytes: each row would be interpreted.
-_COMPILE_ALL = "-XX:-DontCompileHugeMethods"
-
 _LOCAL = {
-    "spark.driver.defaultJavaOptions": _COMPILE_ALL,
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     # Everything runs in the driver here; Spark's 1g is meant for one that only plans.
@@ -97,7 +92,6 @@ _LOCAL = {
 }
 
 _CLUSTER = {
-    "spark.executor.defaultJavaOptions": _COMPILE_ALL,
     # A lane that comes to another executor opens new clients, and at Spark's own level
     # each writes all its settings into the executor's log.
     "spark.executor.syncLogLevel.enabled": "true",

@@ -75,7 +75,9 @@ public final class Tallies extends AccumulatorV2<Long, Tallies> {
 
     @Override
     public boolean isZero() {
-        return partitions.isEmpty();
+        // Spark's heartbeat asks accumulators of tasks that are still being read, and stops for
+        // ever if one of them fails.
+        return partitions == null || partitions.isEmpty();
     }
 
     @Override

@@ -46,7 +46,9 @@ final class TableChanges extends AccumulatorV2<Long, TableChanges> {
 
     @Override
     public synchronized boolean isZero() {
-        return partitions.isEmpty();
+        // Spark's heartbeat asks accumulators of tasks that are still being read, and stops for
+        // ever if one of them fails.
+        return partitions == null || partitions.isEmpty();
     }
 
     @Override
