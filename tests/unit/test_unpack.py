@@ -179,14 +179,29 @@ def test_the_faster_of_two_unpackings_wins(archive: Path, tmp_path: Path) -> Non
     assert [p.name for p in directory.parent.iterdir()] == ["app-1.0-all"]
 
 
-def test_a_member_that_leaves_the_directory_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["../../escaped", "/escaped", "a/../../escaped"])
+def test_a_member_that_leaves_the_directory_is_refused(
+    tmp_path: Path, name: str
+) -> None:
     archive = tmp_path / "evil.tar.gz"
-    archive.write_bytes(tar(("../../escaped", b"x", 0o644)))
+    archive.write_bytes(tar((name, b"x", 0o644)))
 
-    with pytest.raises(tarfile.FilterError):
+    with pytest.raises(tarfile.TarError, match="leads out of the archive"):
         unpack(archive, extract_tar, tmp_path / "cache")
 
     assert not list(tmp_path.rglob("escaped"))
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE])
+def test_a_link_out_of_the_directory_is_refused(tmp_path: Path, kind: bytes) -> None:
+    archive = tmp_path / "evil.tar.gz"
+    with tarfile.open(archive, "w:gz") as evil:
+        link = tarfile.TarInfo("app/escape")
+        link.type, link.linkname = kind, "../../outside"
+        evil.addfile(link)
+
+    with pytest.raises(tarfile.TarError, match="leads out of the archive"):
+        unpack(archive, extract_tar, tmp_path / "cache")
 
 
 def test_unpacked_files_are_open_to_others_under_a_tight_umask(

@@ -7,7 +7,7 @@ import os
 import shutil
 import tarfile
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -106,7 +106,31 @@ def extract_tar_in_jar(archive: Path, into: Path) -> None:
 
 def _extract_tar_stream(stream: IO[bytes], into: Path) -> None:
     with tarfile.open(fileobj=stream) as tar:
-        tar.extractall(into, filter="data")
+        # Python has this filter since 3.11.4, and Debian 12 comes with 3.11.2.
+        tar.extraction_filter = getattr(tarfile, "data_filter", None)
+        tar.extractall(into, members=_harmless(tar, into.resolve()))  # noqa: S202
+
+
+def _harmless(tar: tarfile.TarFile, into: Path) -> Iterator[tarfile.TarInfo]:
+    """Give the members as ours, unless one would leave the directory."""
+    for member in tar:
+        place = into / member.name
+        places = [place]
+        if member.issym():
+            places.append(place.parent / member.linkname)
+        elif member.islnk():
+            places.append(into / member.linkname)
+        is_known = member.isreg() or member.isdir() or member.issym() or member.islnk()
+        if not is_known or not all(p.resolve().is_relative_to(into) for p in places):
+            raise tarfile.ExtractError(f"{member.name!r} leads out of the archive")
+        member.uid, member.gid, member.uname, member.gname = (
+            os.getuid(),
+            os.getgid(),
+            "",
+            "",
+        )
+        member.mode &= 0o755
+        yield member
 
 
 def extract_program(suffix: str, name: str) -> Extract:
