@@ -309,6 +309,34 @@ def test_the_command_captures_shows_and_removes(bank: Bank) -> None:
     assert traces(bank) == []
 
 
+def test_servers_that_are_there_already_are_captured_by_their_addresses(
+    bank: Bank, tmp_path: Path
+) -> None:
+    bank.make()
+    login = bank.login(f"{bank.name}_reader")
+    bank.run(f"create role {login.user} login replication password '{login.password}'")
+    bank.run(f"grant select on {USERS} to {login.user}")
+    addresses = {
+        "HEADRACE_BOOTSTRAP": bank.stack.address("kafka"),
+        "HEADRACE_CONNECT": bank.capture.connect,
+        "HEADRACE_DATABASES": json.dumps({bank.name: bank.capture.url}),
+        # Nothing was ever started there.
+        "HEADRACE_STATE_DIR": str(tmp_path / "none"),
+    }
+    add = ("cdc", "add", bank.name, "--tables", USERS)
+    role = ("--role", login.user, "--password-reference", login.reference)
+
+    refused = headrace(*add, **addresses)
+    added = headrace(*add, *role, **addresses)
+
+    assert "capture-login-missing" in refused.stderr
+    assert added.returncode == 0, added.stderr
+    bank.run("insert into users values (4, 'new')")
+    bank.await_equal()
+    assert bank.slugs() == []
+    assert not (tmp_path / "none").exists()
+
+
 def test_decimals_are_exact(bank: Bank) -> None:
     bank.run("create table users (id int primary key, v numeric)")
     bank.run("insert into users values (1, 12345678901234567890.123456789)")
