@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
+# The locked one; a machine need not have another.
+UV = Path(sys.executable).with_name("uv")
 
 PROGRAM = """
 import sys
@@ -51,7 +53,7 @@ print(sorted(map(tuple, spark.table("counts").collect())))
 
 def uv(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["uv", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+        [UV, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
     )
 
 
