@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from trying import settings
+from waiting import wait_until
 
 from headrace import (
     Pipeline,
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from headrace.plan.steps import Read
     from headrace.windows.watermarks import Strategy
 
+IDLE_REPORTS = "spark.sql.streaming.noDataProgressEventInterval"
 START = datetime(2026, 3, 1, 10, tzinfo=UTC)
 
 
@@ -92,6 +96,22 @@ def test_a_batch_tells_its_watermark_and_whose_state_is_how_large(
     rows = {name: size["rows"] for name, size in last.state.items()}
     assert rows == {"once": 11, "cards": 3, "counts": 2}
     assert all(size["memory_bytes"] > 0 for size in last.state.values())
+
+
+def test_an_idle_trigger_is_no_batch(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "1.json").write_text('{"k": "ann"}\n')
+    stream = spark.readStream.schema("k string").json(str(tmp_path / "in"))
+    with settings(spark, {IDLE_REPORTS: "0"}):
+        query = stream.writeStream.format("noop").start()
+    try:
+        query.processAllAvailable()
+        wait_until("an idle trigger is reported", lambda: len(query.recentProgress) > 1)
+
+        assert [batch["batchId"] for batch in told_batches(spark, query, -1)] == [0]
+        assert told_batches(spark, query, 0) == []
+    finally:
+        query.stop()
 
 
 @pytest.mark.parametrize(

@@ -123,12 +123,8 @@ def _harmless(tar: tarfile.TarFile, into: Path) -> Iterator[tarfile.TarInfo]:
         is_known = member.isreg() or member.isdir() or member.issym() or member.islnk()
         if not is_known or not all(p.resolve().is_relative_to(into) for p in places):
             raise tarfile.ExtractError(f"{member.name!r} leads out of the archive")
-        member.uid, member.gid, member.uname, member.gname = (
-            os.getuid(),
-            os.getgid(),
-            "",
-            "",
-        )
+        member.uid, member.gid = os.getuid(), os.getgid()
+        member.uname = member.gname = ""
         member.mode &= 0o755
         yield member
 

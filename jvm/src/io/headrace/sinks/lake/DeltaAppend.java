@@ -5,14 +5,13 @@ import java.util.Map;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SaveMode;
-import org.apache.spark.sql.SparkSession;
-import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.DeltaOptions;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.commands.WriteIntoDelta;
+import org.apache.spark.sql.internal.SQLConf$;
 import scala.Option;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
@@ -27,75 +26,54 @@ import scala.jdk.javaapi.CollectionConverters;
  * Delta finds the same name in both commits, and refuses this one.
  *
  * @param seen the table when the ledger was read
- * @param application the name that the sink's commits bear
- * @param options what the commit says of itself, the application among it
+ * @param options what the commit says of itself: application, number and record
  */
-record DeltaAppend(Snapshot seen, String application, Map<String, String> options) {
-    private static final String METADATA = "userMetadata";
-
+record DeltaAppend(Snapshot seen, Map<String, String> options) {
+    /** Commits the rows, under the settings of the session that is the thread's. */
     void commit(Dataset<Row> rows) {
-        SparkSession session = rows.sparkSession();
-        // Delta takes its settings from the session of the thread, as Spark's writer sets it.
-        Option<SparkSession> before = SparkSession.getActiveSession();
-        SparkSession.setActiveSession(session);
-        try {
-            write(rows, session);
-        } finally {
-            if (before.isDefined()) {
-                SparkSession.setActiveSession(before.get());
-            } else {
-                SparkSession.clearActiveSession();
-            }
-        }
-    }
-
-    private void write(Dataset<Row> rows, SparkSession session) {
-        DeltaLog log = seen.deltaLog();
-        log.withNewTransaction(
-                Option.empty(),
-                Option.apply(seen),
-                transaction -> {
-                    transaction.readTxn().addOne(application);
-                    Seq<Action> actions = actions(log, transaction, rows, session);
-                    return transaction.commit(actions, operation());
-                });
+        DeltaOptions said = new DeltaOptions(map(options), SQLConf$.MODULE$.get());
+        seen.deltaLog()
+                .withNewTransaction(
+                        Option.empty(),
+                        Option.apply(seen),
+                        transaction -> {
+                            transaction.readTxn().addOne(said.txnAppId().get());
+                            return transaction.commit(
+                                    actions(transaction, said, rows), operation(said));
+                        });
     }
 
     private Seq<Action> actions(
-            DeltaLog log, OptimisticTransaction transaction, Dataset<Row> rows,
-            SparkSession session) {
-        DeltaOptions read =
-                new DeltaOptions(
-                        scala.collection.immutable.Map.from(CollectionConverters.asScala(options)),
-                        ((org.apache.spark.sql.classic.SparkSession) session)
-                                .sessionState()
-                                .conf());
+            OptimisticTransaction transaction, DeltaOptions said, Dataset<Row> rows) {
         WriteIntoDelta write =
                 new WriteIntoDelta(
-                        log,
+                        seen.deltaLog(),
                         SaveMode.Append,
-                        read,
+                        said,
                         none(),
-                        scala.collection.immutable.Map.from(
-                                CollectionConverters.asScala(Map.<String, String>of())),
+                        map(Map.of()),
                         rows,
                         Option.empty(),
                         Option.empty(),
                         false);
-        return write.write(transaction, session, Option.empty(), false);
+        return write.write(transaction, rows.sparkSession(), Option.empty(), false);
     }
 
-    private DeltaOperations.Operation operation() {
+    private static DeltaOperations.Operation operation(DeltaOptions said) {
         return new DeltaOperations.Write(
                 SaveMode.Append,
                 Option.apply(none()),
                 Option.empty(),
-                Option.apply(options.get(METADATA)),
+                said.userMetadata(),
                 Option.empty(),
                 Option.empty(),
                 Option.empty(),
                 Option.empty(),
                 Option.empty());
+    }
+
+    private static scala.collection.immutable.Map<String, String> map(Map<String, String> texts) {
+        return scala.collection.immutable.Map.from(CollectionConverters.asScala(texts));
     }
 
     private static Seq<String> none() {

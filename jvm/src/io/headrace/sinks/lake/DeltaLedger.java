@@ -75,7 +75,7 @@ final class DeltaLedger {
 
     /** A commit to a table that is known by its path. */
     DeltaAppend append(LedgerRecord record) {
-        return new DeltaAppend(seen, application, options(record));
+        return new DeltaAppend(seen, options(record));
     }
 
     /** The same as settings of a session, for what takes no options. */

@@ -110,7 +110,7 @@ public final class DeltaSink implements FrameSink {
     private void append(Dataset<Row> rows, long bytes, LedgerRecord record) {
         Dataset<Row> few = new FewFiles(values, settings.partitions()).of(rows, bytes);
         if (target.isPath()) {
-            ledger.append(record).commit(few);
+            own.whileActive(() -> ledger.append(record).commit(few));
         } else {
             target.append(few, ledger.options(record));
         }

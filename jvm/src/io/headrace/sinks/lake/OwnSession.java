@@ -5,6 +5,7 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.classic.Dataset$;
+import scala.Option;
 
 /**
  * A session of one sink alone.
@@ -36,6 +37,21 @@ final class OwnSession {
         return Dataset$.MODULE$.ofRows(
                 (org.apache.spark.sql.classic.SparkSession) session,
                 ((org.apache.spark.sql.classic.Dataset<Row>) rows).logicalPlan());
+    }
+
+    /** Does something as the thread's own session, from which Delta takes its settings. */
+    void whileActive(Runnable work) {
+        Option<SparkSession> before = SparkSession.getActiveSession();
+        SparkSession.setActiveSession(session);
+        try {
+            work.run();
+        } finally {
+            if (before.isDefined()) {
+                SparkSession.setActiveSession(before.get());
+            } else {
+                SparkSession.clearActiveSession();
+            }
+        }
     }
 
     /** Does something under further settings, which are taken back afterwards. */
