@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
@@ -29,6 +30,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.util.TaskCompletionListener;
 
 /**
  * Aggregates as SQL names them, resolved by Spark and ready to be run event by event.
@@ -41,8 +43,8 @@ public final class Aggregation implements Serializable {
     private static final long serialVersionUID = 1L;
 
     private final transient Meaning meaning;
+    private final transient SentAggregation sent;
     private final transient Queue<Evaluator> idle = new ConcurrentLinkedQueue<>();
-    private transient SentAggregation sent;
 
     /** The aggregates, in terms of Spark's. */
     record Meaning(
@@ -50,10 +52,15 @@ public final class Aggregation implements Serializable {
             ArrayList<AggregateExpression> calls,
             ArrayList<Expression> results,
             StructType schema)
-            implements Serializable {}
+            implements Serializable {
+        Evaluator evaluator() {
+            return new Evaluator(input, calls, results);
+        }
+    }
 
-    Aggregation(Meaning meaning) {
+    Aggregation(Meaning meaning, SentAggregation sent) {
         this.meaning = meaning;
+        this.sent = sent;
     }
 
     /**
@@ -95,17 +102,20 @@ public final class Aggregation implements Serializable {
 
     /**
      * Gives what runs the aggregates: one for a task, as making one takes longer than many a batch.
+     * When the task ends, it is there for the next.
+     *
+     * <p>Each has expressions of its own: a lambda's variable, for one, is a field of Spark's
+     * expression, and tasks side by side would write into it.
      */
     public Evaluator evaluator() {
         Evaluator used = idle.poll();
-        return used != null
-                ? used
-                : new Evaluator(meaning.input, meaning.calls, meaning.results);
-    }
-
-    /** Takes one back from a task that is done with it, for the next. */
-    void giveBack(Evaluator evaluator) {
-        idle.add(evaluator);
+        Evaluator given = used != null ? used : sent.meaning().evaluator();
+        TaskContext task = TaskContext.get();
+        if (task != null) {
+            TaskCompletionListener ended = ending -> idle.add(given);
+            task.addTaskCompletionListener(ended);
+        }
+        return given;
     }
 
     @Override
@@ -113,10 +123,7 @@ public final class Aggregation implements Serializable {
         return meaning.results.toString();
     }
 
-    private synchronized Object writeReplace() {
-        if (sent == null) {
-            sent = SentAggregation.of(this, meaning);
-        }
+    private Object writeReplace() {
         return sent;
     }
 
@@ -154,7 +161,7 @@ public final class Aggregation implements Serializable {
             }
             resolved.add(call);
         }
-        return new Aggregation(
+        return SentAggregation.of(
                 new Meaning(
                         new ArrayList<>(input),
                         new ArrayList<>(resolved),

@@ -26,29 +26,31 @@ record SentAggregation(String name, byte[] bytes) implements Serializable {
     private static final ClassTag<Aggregation.Meaning> MEANING =
             ClassTag$.MODULE$.apply(Aggregation.Meaning.class);
 
-    static SentAggregation of(Aggregation aggregation, Aggregation.Meaning meaning) {
+    /** Gives the aggregation of a meaning, as this process has it from now on. */
+    static Aggregation of(Aggregation.Meaning meaning) {
         ByteBuffer written = serializer().serialize(meaning, MEANING);
         byte[] bytes = new byte[written.remaining()];
         written.get(bytes);
-        SentAggregation sent = new SentAggregation(UUID.randomUUID().toString(), bytes);
         KNOWN.values().removeIf(one -> one.get() == null);
-        KNOWN.put(sent.name, new WeakReference<>(aggregation));
-        return sent;
+        return new SentAggregation(UUID.randomUUID().toString(), bytes).known(meaning);
+    }
+
+    /** Reads the aggregates: expressions that nothing else has. */
+    Aggregation.Meaning meaning() {
+        ClassLoader loader = Utils.getContextOrSparkClassLoader();
+        return serializer().deserialize(ByteBuffer.wrap(bytes), loader, MEANING);
     }
 
     private Object readResolve() {
         WeakReference<Aggregation> known = KNOWN.get(name);
         Aggregation found = known == null ? null : known.get();
-        return found != null ? found : read();
+        return found != null ? found : known(meaning());
     }
 
-    private Aggregation read() {
-        ClassLoader loader = Utils.getContextOrSparkClassLoader();
-        Aggregation.Meaning meaning =
-                serializer().deserialize(ByteBuffer.wrap(bytes), loader, MEANING);
-        Aggregation read = new Aggregation(meaning);
-        KNOWN.put(name, new WeakReference<>(read));
-        return read;
+    private Aggregation known(Aggregation.Meaning meaning) {
+        Aggregation aggregation = new Aggregation(meaning, this);
+        KNOWN.put(name, new WeakReference<>(aggregation));
+        return aggregation;
     }
 
     private static SerializerInstance serializer() {

@@ -35,14 +35,6 @@ abstract class WindowOperator extends StatefulProcessor<Row, Row, Row> {
         openState();
     }
 
-    @Override
-    public void close() {
-        if (evaluator != null) {
-            aggregation.giveBack(evaluator);
-            evaluator = null;
-        }
-    }
-
     /** Declares the state variables. */
     abstract void openState();
 
