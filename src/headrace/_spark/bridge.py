@@ -286,6 +286,13 @@ def encoded(spark: SparkSession, payload: Column, options: Mapping[str, str]) ->
     return ClassicColumn(java_column)
 
 
+def letter_headers(spark: SparkSession) -> Column:
+    """Give the headers of a dead letter, of rows with ``_dead`` and ``_origin``."""
+    return ClassicColumn(
+        java_class(spark, "formats.LetterHeaders").of(spark._jsparkSession)
+    )
+
+
 def packed(spark: SparkSession, payload: Column, schema: str) -> Column:
     """Give a struct as Spark's own bytes, to be unpacked by the same schema.
 

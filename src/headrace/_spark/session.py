@@ -51,6 +51,9 @@ _SETTINGS = {
     # A plan of a few operators is more than a hundred generated classes, and Spark
     # keeps a hundred: each batch would compile all of them again.
     "spark.sql.codegen.cache.maxEntries": "1000",
+    # Java compiles no longer method: one that Spark generates for many steps at once
+    # would be interpreted for ever, which is slower than step by step.
+    "spark.sql.codegen.hugeMethodLimit": "8000",
     # Queries of one session share its cores; each has a pool of its own.
     "spark.scheduler.mode": "FAIR",
     "spark.sql.session.timeZone": "UTC",

@@ -36,40 +36,32 @@ def kind_of(step: Chosen) -> int:
     return panes.kind_of(step)
 
 
-def chosen_columns(step: Chosen, inside: str = "") -> dict[str, Column]:
-    """Give the columns of the rows that a step chooses.
-
-    Args:
-        step: Which of them.
-        inside: The struct that holds the row, with a dot behind it.
-    """
+def chosen_columns(step: Chosen) -> dict[str, str | Column]:
+    """Give the columns of the rows that a step chooses: where each is, or its value."""
     match step:
         case Joined():
-            return _joined(step, inside)
+            return _joined(step)
         case LateRows():
             join = step.input
             side = join.input if step.is_left else join.other
             struct = "_left" if step.is_left else "_right"
             names = side.columns.names
-            rows = {name: sql.col(f"{inside}{struct}.`{name}`") for name in names}
-            return rows | {LATE_BY: sql.col(f"{inside}{LATE_BY}").cast("bigint")}
+            return {LATE_BY: LATE_BY, **{name: f"{struct}.`{name}`" for name in names}}
         case MissingRows():
-            names = step.columns.names
-            return {name: sql.col(f"{inside}_left.`{name}`") for name in names}
-    return panes.chosen_columns(step, inside)
+            return {name: f"_left.`{name}`" for name in step.columns.names}
+    return panes.chosen_columns(step)
 
 
-def _joined(step: Joined, inside: str) -> dict[str, Column]:
+def _joined(step: Joined) -> dict[str, str | Column]:
     join = step.input
-    found = {
-        name: sql.col(f"{inside}_left.`{name}`") for name in join.input.columns.names
-    }
+    left = {name: f"_left.`{name}`" for name in join.input.columns.names}
+    found: dict[str, str | Column] = {**left}
     if join.kind in {"semi", "anti"}:
         return found
     for name, called in join.sides.renamed.items():
-        value = sql.col(f"{inside}_right.`{name}`")
+        place = f"_right.`{name}`"
         if name not in join.sides.merged:
-            found[called] = value
+            found[called] = place
         elif join.kind in {"right", "full"}:
-            found[name] = sql.coalesce(found[name], value)
+            found[name] = sql.coalesce(sql.col(left[name]), sql.col(place))
     return found

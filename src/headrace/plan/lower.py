@@ -248,7 +248,9 @@ class Lowering:
         before = self.frame(step.input)
         told = chosen_columns(step)
         columns = [
-            _if_alive(widened(told[field.name], field.type, before)).alias(field.name)
+            _if_alive(widened(value_at(told[field.name]), field.type, before)).alias(
+                field.name
+            )
             for field in step.columns
         ]
         chosen = (sql.col(KIND) == kind_of(step)) | sql.isnotnull("_dead")
@@ -300,6 +302,11 @@ def evaluated(text: str, before: DataFrame) -> Column:
     if FUNCTION in text:
         know_trees(before.sparkSession, FUNCTION)
     return sql.expr(text)
+
+
+def value_at(told: str | Column) -> Column:
+    """Give the value that was told, be it by its place."""
+    return sql.expr(told) if isinstance(told, str) else told
 
 
 def _if_alive(value: Column) -> Column:

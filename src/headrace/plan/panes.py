@@ -25,28 +25,22 @@ def kind_of(step: Panes | LateEvents) -> int:
     return PANE if isinstance(step, Panes) else LATE
 
 
-def chosen_columns(step: Panes | LateEvents, inside: str = "") -> dict[str, Column]:
-    """Give the columns of a pane, or of a late event.
-
-    Args:
-        step: Which of them.
-        inside: The struct that holds the window's row, with a dot behind it.
-    """
+def chosen_columns(step: Panes | LateEvents) -> dict[str, str | Column]:
+    """Give the columns of a pane, or of a late event: where each is, or its value."""
     if isinstance(step, LateEvents):
         names = step.input.input.columns.names
-        events = {name: sql.col(f"{inside}_event.`{name}`") for name in names}
-        return events | {LATE_BY: sql.col(f"{inside}{LATE_BY}").cast("bigint")}
+        return {LATE_BY: LATE_BY, **{name: f"_event.`{name}`" for name in names}}
     window = step.input
     held = [name for name in window.columns.names if name != "window_id"]
-    found = {name: sql.col(f"{inside}_pane.`{name}`") for name in held}
-    return found | {"window_id": _window_id(window, f"{inside}_pane")}
+    return {name: f"_pane.`{name}`" for name in held} | {
+        "window_id": _window_id(window)
+    }
 
 
-def _window_id(window: Window, pane: str) -> Column:
+def _window_id(window: Window) -> Column:
     """Name the step, the key and the place of a window, the same at each firing."""
     key = sql.lit("{}")
     if window.by:
-        names = [sql.col(f"{pane}.`{name}`").alias(name) for name in window.by]
+        names = [sql.col(f"_pane.`{name}`").alias(name) for name in window.by]
         key = sql.to_json(sql.struct(*names), TO_JSON_OPTIONS)
-    place = sql.col(f"{pane}._place")
-    return sql.concat_ws(":", sql.lit(window.name), key, place)
+    return sql.concat_ws(":", sql.lit(window.name), key, sql.col("_pane._place"))

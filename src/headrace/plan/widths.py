@@ -27,4 +27,6 @@ def widened(value: Column, told: FieldType, before: DataFrame) -> Column:
 def is_narrow(found: StructField, told: FieldType) -> bool:
     """Tell whether a number that Spark has found is not as wide as was told."""
     wide = _WIDE.get(type(told))
-    return wide is not None and isinstance(found.dataType, wide)
+    if wide is None or not isinstance(found.dataType, wide):
+        return False
+    return found.dataType.simpleString() != told.sql

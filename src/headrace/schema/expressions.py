@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from headrace.errors import StepError
 from headrace.schema.types import FieldType, Record, Truth, Unknown
 
 _QUOTED = re.compile(r"'(?:\\.|[^'\\])*'")
+_NAME = re.compile(r"`((?:[^`]|``)+)`|(\w+)")
 _LONG, _SHOWN = 100, 40
 
 
@@ -44,6 +46,22 @@ class Expression:
         text = self.text
         for position in sorted(self.columns_at, reverse=True):
             text = f"{text[:position]}{struct}.{text[position:]}"
+        return text
+
+    def placed(self, places: Mapping[str, str]) -> str:
+        """Give the text with each column as it is found where the text is evaluated.
+
+        Example:
+            >>> Expression("a + `b`", Unknown(), (0, 4)).placed({"a": "x", "b": "s.b"})
+            'x + s.b'
+        """
+        text = self.text
+        for position in sorted(self.columns_at, reverse=True):
+            found = _NAME.match(text, position)
+            if found is None:
+                raise AssertionError(text, position)
+            name = found[2] or found[1].replace("``", "`")
+            text = f"{text[:position]}{places[name]}{text[found.end() :]}"
         return text
 
 

@@ -17,6 +17,7 @@ import io.headrace.formats.Call;
 import io.headrace.operators.Arrivals;
 import io.headrace.operators.Parcel;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -214,16 +215,23 @@ public final class Windows {
         pane.add(isFinal(terms).as("is_final"));
         pane.add(col("_retraction").as("is_retraction"));
         pane.add(place(terms).as("_place"));
-        List<Column> fields = new ArrayList<>();
-        for (String name : rows.columns()) {
-            fields.add(col(ROW).getField(name).as(name));
-        }
         Column isPane = kind().equalTo(PaneRows.PANE);
         return unpacked.select(
                 kind(),
                 when(isPane, struct(pane.toArray(Column[]::new))).as("_pane"),
-                when(isPane, lit(null)).otherwise(struct(fields.toArray(Column[]::new))).as("_event"),
+                when(isPane, lit(null)).otherwise(event(rows, terms)).as("_event"),
                 col("_late_by").as("late_by_ms"));
+    }
+
+    /** The event of a row: what was packed, without the window's bounds. */
+    private static Column event(Dataset<Row> rows, WindowTerms terms) {
+        if (terms.start() == null) {
+            return col(ROW);
+        }
+        return struct(
+                Arrays.stream(rows.columns())
+                        .map(name -> col(ROW).getField(name).as(name))
+                        .toArray(Column[]::new));
     }
 
     private static Column isFinal(WindowTerms terms) {
