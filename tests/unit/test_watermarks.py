@@ -172,4 +172,4 @@ def test_state_is_reported_from_the_sinks_to_the_sources(shop: Pipeline) -> None
     shop.write("counts", counts, sinks.kafka("counts", key="window_id"))
     shop.write("changed", changed, sinks.kafka("changed"))
 
-    assert state_owners(shop.outputs) == ["counts", "once", "cards", "cards"]
+    assert state_owners(shop.outputs) == ["counts", "once", "cards"]

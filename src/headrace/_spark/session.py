@@ -75,6 +75,7 @@ _DELTA = {
     "spark.delta.logStore.file.impl": "io.headrace.sinks.lake.LocalLog",
 }
 _DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
+_SHARING_EXTENSION = "io.headrace.sharing.Sharing"
 
 # Delta reads the state of a table in 50 tasks unless told otherwise, for each commit.
 _LOCAL_DELTA = {"spark.databricks.delta.snapshotPartitions": "2"}
@@ -210,8 +211,10 @@ def spark_settings(
         given = filter(None, [settings.get(key)])
         settings[key] = separator.join([*values, *given])
 
+    extensions = [_SHARING_EXTENSION]
     if "spark-delta" in groups:
-        extend("spark.sql.extensions", ",", _DELTA_EXTENSION)
+        extensions.append(_DELTA_EXTENSION)
+    extend("spark.sql.extensions", ",", *extensions)
     extend("spark.jars", ",", *(path.absolute().as_uri() for path in (own, *jars)))
     # What spark.jars brings is seen by threads that carry spark-submit's class loader;
     # the class path is seen by all. Py4J's threads find our classes there, and a class

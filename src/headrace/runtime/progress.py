@@ -218,7 +218,7 @@ def _state(
             # Spark adds up the time of all tasks.
             "commit_ms": operator.get("commitTimeMs", 0) // tasks,
         }
-        # A step that is evaluated for several outputs keeps its state several times.
+        # Some steps are several of Spark's operators.
         before = found.get(name, dict.fromkeys(sizes, 0))
         found[name] = {key: before[key] + size for key, size in sizes.items()}
     return found

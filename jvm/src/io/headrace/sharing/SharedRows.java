@@ -1,0 +1,69 @@
+package io.headrace.sharing;
+
+import java.lang.ref.WeakReference;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.SparkContext;
+import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.storage.StorageLevel;
+
+/**
+ * The rows that a step gives in one batch, for all that follow it.
+ *
+ * <p>The first task that asks for a partition computes it, and the others wait for that. Rows are
+ * kept until the query's next batch asks for the same step: on the heap, or on disk if they are too
+ * many. Rows that are lost with an executor are computed again from the state that the batch began
+ * with, as for any task that is run twice.
+ */
+public final class SharedRows {
+    private static final String QUERY = "sql.streaming.queryId";
+
+    /** What the queries of this process keep; a query that has ended holds nothing. */
+    private static final Map<String, WeakReference<RDD<InternalRow>>> KEPT =
+            new ConcurrentHashMap<>();
+
+    private final String name;
+    private SparkPlan step;
+    private RDD<InternalRow> rows;
+
+    SharedRows(String name) {
+        this.name = name;
+    }
+
+    /** Whether this thread plans or runs a batch of a stream. */
+    static boolean isInStream() {
+        return SparkContext.getOrCreate().getLocalProperty(QUERY) != null;
+    }
+
+    /** Takes the node that computes them, as it stands in the plan that is run. */
+    synchronized void computedBy(SparkPlan node) {
+        step = node;
+    }
+
+    synchronized RDD<InternalRow> rows() {
+        if (rows == null) {
+            RDD<InternalRow> computed = step.execute();
+            // A node gives the same object again and again, with other values.
+            rows = new JavaRDD<>(computed, computed.elementClassTag()).map(InternalRow::copy).rdd();
+            rows.persist(StorageLevel.MEMORY_AND_DISK());
+            String query = rows.sparkContext().getLocalProperty(QUERY);
+            forget(KEPT.put(query + "/" + name, new WeakReference<>(rows)));
+        }
+        return rows;
+    }
+
+    private static void forget(WeakReference<RDD<InternalRow>> before) {
+        RDD<InternalRow> old = before == null ? null : before.get();
+        if (old != null) {
+            old.unpersist(false);
+        }
+    }
+
+    @Override
+    public String toString() {
+        return name;
+    }
+}
