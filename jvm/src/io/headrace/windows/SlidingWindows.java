@@ -21,11 +21,14 @@ import scala.Tuple2;
  * A window for each event: what happened to its key in the time before it.
  *
  * <p>State: the events of each key, until the watermark has passed the window's length and the time
- * in which panes are corrected beyond them. Late events: those that the watermark had passed by
+ * in which panes are corrected beyond them, and a quarter of the length more at the most. Late events: those that the watermark had passed by
  * more than that time when they came. After a restart: goes on from the last committed batch.
  */
 final class SlidingWindows extends WindowProcessor {
     private static final long serialVersionUID = 1L;
+
+    /** How often in the length of a window. */
+    private static final int FORGETS = 4;
 
     private transient MapState<byte[], byte[]> state;
     private transient TreeSet<Slid> events;
@@ -90,10 +93,7 @@ final class SlidingWindows extends WindowProcessor {
         fire(marked, Kind.LATE, out);
         marked.forEach(slid -> slid.marked = false);
         forget(watermark);
-        long next = Long.MAX_VALUE;
-        if (!events.isEmpty()) {
-            next = plus(plus(events.first().event.at(), terms.size()), terms.allowed());
-        }
+        long next = events.isEmpty() ? Long.MAX_VALUE : forgotten(events.first());
         for (Slid slid : events) {
             if (slid.changed) {
                 state.updateValue(slid.key(), slid.stored());
@@ -104,6 +104,17 @@ final class SlidingWindows extends WindowProcessor {
         }
         // One timer at a time: the one that fires sets the next.
         alarm(next);
+    }
+
+    /**
+     * When to look for events that no window has any more, the given one among them. Several at a
+     * time: a timer, and to read what the key has, costs more than to keep them a little longer.
+     */
+    private long forgotten(Slid first) {
+        long end = plus(plus(first.event.at(), terms.size()), terms.allowed());
+        long apart = Math.max(1, terms.size() / FORGETS);
+        long since = Math.floorMod(end, apart);
+        return since == 0 ? end : plus(end, apart - since);
     }
 
     private void markThoseBehind(Slid slid) {
