@@ -420,10 +420,11 @@ def test_an_aggregation_is_read_once_in_each_process(spark: SparkSession) -> Non
     assert elsewhere.evaluator().result(elsewhere.evaluator().fresh())
 
 
-def test_tasks_side_by_side_share_no_variable_of_a_function(spark: SparkSession) -> None:
-    """A lambda's variable is a field of Spark's expression, and holds one value at a time."""
+def test_tasks_side_by_side_share_no_variable(spark: SparkSession) -> None:
+    """The variable of a lambda is a field of Spark's expression, with one value."""
     numbers = spark.range(0, 400_000, numPartitions=2).selectExpr("id", "id % 40 as k")
-    values = {"v": "aggregate(transform(collect_list(id), x -> x), 0L, (s, x) -> s + x)"}
+    each = "transform(collect_list(id), x -> x)"
+    values = {"v": f"aggregate({each}, 0L, (s, x) -> s + x)"}
 
     found = aggregated(numbers, "k", values).collect()
 

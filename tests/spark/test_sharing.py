@@ -116,6 +116,27 @@ def test_a_step_can_be_joined_with_itself(spark: SparkSession) -> None:
         assert len(rig.dead_letters()) == 1
 
 
+def test_copies_with_different_columns_are_not_taken_for_each_other(
+    spark: SparkSession,
+) -> None:
+    """Behind a join one takes the left columns alone and another the right ones."""
+    shop, once = deduped()
+    large = once.where("cents > 150")
+    pairs = large.join("pairs", once, on="card", within=minutes(5), prefix="other_")
+    left = pairs.select("card", "payment_id", "made_at").window(
+        "left", tumbling(minutes(5)), by="card", ids="collect_list(payment_id)"
+    )
+    shop.write("left", left, sinks.kafka("left", key="window_id"))
+    shop.write("right", pairs.select("other_payment_id"), sinks.kafka("right"))
+    with Rig(shop, spark) as rig:
+        rig.feed("payments", payment(1, "a", 0, 200), payment(2, "a", 1))
+        rig.feed("payments", payment(3, "b", 30), payment(2, "a", 1))
+        rig.feed("payments", payment(4, "b", 60))
+
+        assert sorted(rig.rows("right", "other_payment_id")) == [("1",), ("2",)]
+        assert rig.rows("left", "ids") == [(["1", "1"],)]
+
+
 def test_windows_of_sparks_own_are_not_shared(spark: SparkSession) -> None:
     shop = Pipeline("shop")
     counts = shop.read(kafka("payments", Payment)).window(

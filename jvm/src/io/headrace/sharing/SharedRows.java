@@ -6,6 +6,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.SparkContext;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.storage.StorageLevel;
@@ -13,10 +14,10 @@ import org.apache.spark.storage.StorageLevel;
 /**
  * The rows that a step gives in one batch, for all that follow it.
  *
- * <p>The first task that asks for a partition computes it, and the others wait for that. Rows are
- * kept until the query's next batch asks for the same step: on the heap, or on disk if they are too
- * many. Rows that are lost with an executor are computed again from the state that the batch began
- * with, as for any task that is run twice.
+ * <p>The first task that asks for a partition computes it, and the others wait for that; on a
+ * cluster a job of its own computes them all. Rows are kept until the query's next batch asks for
+ * the same step: on the heap, or on disk if they are too many. Rows that are lost with an executor
+ * are computed again from the state that the batch began with, as for any task that is run twice.
  */
 public final class SharedRows {
     private static final String QUERY = "sql.streaming.queryId";
@@ -34,8 +35,8 @@ public final class SharedRows {
     }
 
     /** Whether this thread plans or runs a batch of a stream. */
-    static boolean isInStream() {
-        return SparkContext.getOrCreate().getLocalProperty(QUERY) != null;
+    static boolean isInStream(SparkSession session) {
+        return session.sparkContext().getLocalProperty(QUERY) != null;
     }
 
     /** Takes the node that computes them, as it stands in the plan that is run. */
@@ -47,17 +48,25 @@ public final class SharedRows {
         if (rows == null) {
             RDD<InternalRow> computed = step.execute();
             // A node gives the same object again and again, with other values.
-            rows = new JavaRDD<>(computed, computed.elementClassTag()).map(InternalRow::copy).rdd();
+            JavaRDD<InternalRow> copied =
+                    new JavaRDD<>(computed, computed.elementClassTag()).map(InternalRow::copy);
+            rows = copied.rdd();
             rows.persist(StorageLevel.MEMORY_AND_DISK());
-            String query = rows.sparkContext().getLocalProperty(QUERY);
-            forget(KEPT.put(query + "/" + name, new WeakReference<>(rows)));
+            SparkContext context = rows.sparkContext();
+            String kept = context.getLocalProperty(QUERY) + "/" + name;
+            forget(KEPT.put(kept, new WeakReference<>(rows)), context);
+            if (!context.isLocal()) {
+                // Two executors would both compute a partition that neither has yet, and what
+                // is counted on the way be counted twice.
+                copied.foreachPartition(partition -> {});
+            }
         }
         return rows;
     }
 
-    private static void forget(WeakReference<RDD<InternalRow>> before) {
+    private static void forget(WeakReference<RDD<InternalRow>> before, SparkContext context) {
         RDD<InternalRow> old = before == null ? null : before.get();
-        if (old != null) {
+        if (old != null && old.sparkContext() == context) {
             old.unpersist(false);
         }
     }

@@ -1,17 +1,21 @@
 package io.headrace.sharing;
 
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Function;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.CollectMetrics;
 import org.apache.spark.sql.catalyst.plans.logical.Deduplicate;
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark;
+import org.apache.spark.sql.catalyst.plans.logical.FlatMapGroupsWithState;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.TransformWithState;
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
 import org.apache.spark.sql.execution.CollectMetricsExec;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.types.DataType;
@@ -20,30 +24,39 @@ import scala.jdk.javaapi.CollectionConverters;
 /**
  * The steps of a plan that are run once, although they stand in it several times.
  *
- * <p>A step is known by the name that its counts are observed under, which no other step has.
+ * <p>A step is known by the name that its counts are observed under, which no other step has. Copies
+ * of which the optimizer has left different columns are all run: what one has, another lacks.
  */
 final class SharedSteps {
-    /** How often each is there, and its columns; none if copies of it have different ones. */
-    private final Map<String, Integer> copies = new HashMap<>();
+    /** Notes on each copy of a step what its plan shares. */
+    private static final TreeNodeTag<SharedSteps> FOUND = new TreeNodeTag<>("headrace.shared");
 
-    private final Map<String, List<DataType>> columns = new HashMap<>();
+    private record Columns(List<String> names, List<DataType> types) {}
+
+    private final Map<String, Columns> columns = new HashMap<>();
+    private final Set<String> repeated = new HashSet<>();
+    private final Set<String> different = new HashSet<>();
     private final Map<String, SharedRows> shared = new HashMap<>();
 
     private SharedSteps() {}
 
-    static SharedSteps of(LogicalPlan plan) {
-        SharedSteps steps = new SharedSteps();
-        steps.look(plan);
-        return steps;
+    /** Finds the steps of a plan, before any of it is planned. */
+    static void find(LogicalPlan plan) {
+        new SharedSteps().look(plan);
     }
 
     private void look(LogicalPlan node) {
-        if (node instanceof CollectMetrics counted && canBeShared(counted)) {
-            copies.merge(counted.name(), 1, Integer::sum);
-            columns.merge(
-                    counted.name(),
-                    typesOf(counted),
-                    (one, other) -> one.equals(other) ? one : List.of());
+        if (node instanceof CollectMetrics step && canBeShared(step)) {
+            step.setTagValue(FOUND, this);
+            Columns before = columns.putIfAbsent(step.name(), columnsOf(step));
+            if (before != null && before.equals(columnsOf(step))) {
+                repeated.add(step.name());
+                // What is below it is run with the first copy.
+                return;
+            }
+            if (before != null) {
+                different.add(step.name());
+            }
         }
         CollectionConverters.asJava(node.children()).forEach(this::look);
     }
@@ -54,9 +67,14 @@ final class SharedSteps {
      * @param later gives the operators of what is below it
      * @return null if it is one of Spark's own, as the step is not shared
      */
-    SparkPlan planned(CollectMetrics step, Function<LogicalPlan, SparkPlan> later) {
+    static SparkPlan planned(CollectMetrics step, Function<LogicalPlan, SparkPlan> later) {
+        var found = step.getTagValue(FOUND);
+        return found.isEmpty() ? null : found.get().operator(step, later);
+    }
+
+    private SparkPlan operator(CollectMetrics step, Function<LogicalPlan, SparkPlan> later) {
         String name = step.name();
-        if (copies.getOrDefault(name, 0) < 2 || columns.get(name).isEmpty()) {
+        if (!repeated.contains(name) || different.contains(name)) {
             return null;
         }
         SharedRows before = shared.get(name);
@@ -80,7 +98,10 @@ final class SharedSteps {
 
     private static boolean holdsBack(LogicalPlan node) {
         boolean isSparks =
-                node instanceof Aggregate || node instanceof Join || node instanceof Deduplicate;
+                node instanceof Aggregate
+                        || node instanceof Join
+                        || node instanceof Deduplicate
+                        || node instanceof FlatMapGroupsWithState;
         return isSparks && node.isStreaming();
     }
 
@@ -90,8 +111,10 @@ final class SharedSteps {
         return found.isEmpty() ? null : (EventTimeWatermark) found.get();
     }
 
-    private static List<DataType> typesOf(LogicalPlan node) {
+    private static Columns columnsOf(LogicalPlan node) {
         List<Attribute> output = CollectionConverters.asJava(node.output());
-        return output.stream().map(Attribute::dataType).toList();
+        return new Columns(
+                output.stream().map(Attribute::name).toList(),
+                output.stream().map(Attribute::dataType).toList());
     }
 }

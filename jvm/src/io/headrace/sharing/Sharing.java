@@ -32,31 +32,29 @@ public final class Sharing extends AbstractFunction1<SparkSessionExtensions, Box
 
         @Override
         public SparkStrategy apply(SparkSession session) {
-            return new Once();
+            return new Once(session);
         }
     }
 
     private static final class Once extends SparkStrategy {
-        /**
-         * What is shared in the plan that a thread is at. Plans follow one another; strategies are
-         * made anew for each node.
-         */
-        private static final ThreadLocal<SharedSteps> PLANNED = new ThreadLocal<>();
+        private final SparkSession session;
+
+        Once(SparkSession session) {
+            this.session = session;
+        }
 
         @Override
         public Seq<SparkPlan> apply(LogicalPlan plan) {
-            if (plan instanceof ReturnAnswer whole) {
-                PLANNED.set(SharedRows.isInStream() ? SharedSteps.of(whole.child()) : null);
-            } else if (plan instanceof CollectMetrics counted && PLANNED.get() != null) {
-                SparkPlan node = PLANNED.get().planned(counted, this::planLater);
-                return node == null ? none() : List$.MODULE$.empty().$colon$colon(node);
+            SparkPlan node = null;
+            if (plan instanceof ReturnAnswer whole && SharedRows.isInStream(session)) {
+                SharedSteps.find(whole.child());
+            } else if (plan instanceof CollectMetrics step) {
+                node = SharedSteps.planned(step, this::planLater);
             }
-            return none();
-        }
-
-        /** Leaves a node to Spark. */
-        private static Seq<SparkPlan> none() {
-            return List$.MODULE$.empty();
+            // Nothing leaves a node to Spark.
+            return node == null
+                    ? List$.MODULE$.empty()
+                    : List$.MODULE$.<SparkPlan>empty().$colon$colon(node);
         }
     }
 }
