@@ -188,11 +188,16 @@ def test_events_that_retention_took_are_named_as_lost() -> None:
     assert name_failure(text, "fraud").slug == "data-lost"
 
 
-def test_state_of_another_form_is_named() -> None:
-    text = (
-        "terminated with exception: [STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE] Provided "
-        "key schema does not match existing state key schema."
-    )
+@pytest.mark.parametrize(
+    "told",
+    [
+        "[STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE] Provided key schema does not match.",
+        "[STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA] Streaming stateful "
+        "operator name does not match with the operator in state metadata.",
+    ],
+)
+def test_state_of_another_form_is_named(told: str) -> None:
+    text = f"terminated with exception: {told}"
 
     assert name_failure(text, "fraud").slug == "state-differs"
 

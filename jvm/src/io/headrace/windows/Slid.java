@@ -3,7 +3,6 @@ package io.headrace.windows;
 import io.headrace.operators.Arrivals;
 import io.headrace.windows.Held.Standing;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Instant;
@@ -41,6 +40,10 @@ final class Slid {
     Standing standing;
     boolean changed = true;
     boolean marked;
+
+    /** Where it is stored. */
+    int page = SlidEvents.NO_PAGE;
+
     private String place;
 
     Slid(Arrivals.Arrival event, int copy) {
@@ -48,7 +51,7 @@ final class Slid {
         this.copy = copy;
     }
 
-    static Slid read(byte[] bytes, Arrivals arrivals) {
+    static Slid read(byte[] bytes, Arrivals arrivals, int page) {
         ByteBuffer in = ByteBuffer.wrap(bytes);
         int flags = in.get();
         int number = in.getInt();
@@ -68,6 +71,7 @@ final class Slid {
         slid.number = number;
         slid.standing = standing;
         slid.changed = false;
+        slid.page = page;
         return slid;
     }
 
@@ -82,11 +86,6 @@ final class Slid {
             out.putInt(standing.result().length).put(standing.result());
         }
         return out.put(event.bytes()).array();
-    }
-
-    /** What the state store keeps it under. */
-    byte[] key() {
-        return place().getBytes(StandardCharsets.UTF_8);
     }
 
     /** What its window is called by: its time, and the record it came in. */

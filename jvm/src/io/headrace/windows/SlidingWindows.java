@@ -12,10 +12,6 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.NavigableSet;
 import java.util.TreeSet;
-import org.apache.spark.sql.Encoders;
-import org.apache.spark.sql.streaming.MapState;
-import org.apache.spark.sql.streaming.TTLConfig;
-import scala.Tuple2;
 
 /**
  * A window for each event: what happened to its key in the time before it.
@@ -30,7 +26,7 @@ final class SlidingWindows extends WindowProcessor {
     /** How often in the length of a window. */
     private static final int FORGETS = 4;
 
-    private transient MapState<byte[], byte[]> state;
+    private transient SlidEvents state;
     private transient TreeSet<Slid> events;
 
     SlidingWindows(WindowTerms terms, Aggregation aggregation, Parcel parcel) {
@@ -39,22 +35,12 @@ final class SlidingWindows extends WindowProcessor {
 
     @Override
     void openState() {
-        state =
-                getHandle()
-                        .getMapState(
-                                "events-" + terms.name(),
-                                Encoders.BINARY(),
-                                Encoders.BINARY(),
-                                TTLConfig.NONE());
+        state = new SlidEvents(getHandle(), terms.name(), arrivals);
     }
 
     @Override
     void begin(long watermark, PaneRows out, boolean hasEvents) {
-        events = new TreeSet<>(Slid.ORDER);
-        scala.collection.Iterator<Tuple2<byte[], byte[]>> stored = state.iterator();
-        while (stored.hasNext()) {
-            events.add(Slid.read(stored.next()._2(), arrivals));
-        }
+        events = state.open();
         List<Slid> due = new ArrayList<>();
         for (Slid slid : events) {
             if (slid.event.at() > watermark) {
@@ -95,15 +81,11 @@ final class SlidingWindows extends WindowProcessor {
         forget(watermark);
         long next = events.isEmpty() ? Long.MAX_VALUE : forgotten(events.first());
         for (Slid slid : events) {
-            if (slid.changed) {
-                state.updateValue(slid.key(), slid.stored());
-            }
             if (!slid.onTime) {
                 next = Math.min(next, slid.event.at());
             }
         }
-        // One timer at a time: the one that fires sets the next.
-        alarm(next);
+        state.store(next, this::alarm);
     }
 
     /**
@@ -127,14 +109,12 @@ final class SlidingWindows extends WindowProcessor {
     }
 
     private void forget(long watermark) {
-        Iterator<Slid> all = events.iterator();
-        while (all.hasNext()) {
-            Slid slid = all.next();
-            if (plus(plus(slid.event.at(), terms.size()), terms.allowed()) > watermark) {
+        while (!events.isEmpty()) {
+            long end = plus(plus(events.first().event.at(), terms.size()), terms.allowed());
+            if (end > watermark) {
                 return;
             }
-            state.removeKey(slid.key());
-            all.remove();
+            events.pollFirst();
         }
     }
 
