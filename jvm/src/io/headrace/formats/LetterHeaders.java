@@ -4,12 +4,12 @@ import static org.apache.spark.sql.functions.col;
 
 import java.io.Serializable;
 import java.nio.charset.StandardCharsets;
-import java.time.ZoneId;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.catalyst.util.DateTimeUtils;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.catalyst.util.TimestampFormatter;
 import org.apache.spark.sql.catalyst.util.TimestampFormatter$;
@@ -80,7 +80,7 @@ public final class LetterHeaders implements Serializable {
     /** Writes a time as Spark does. */
     private String time(long micros) {
         if (formatter == null) {
-            formatter = TimestampFormatter$.MODULE$.getFractionFormatter(ZoneId.of(zone));
+            formatter = TimestampFormatter$.MODULE$.getFractionFormatter(DateTimeUtils.getZoneId(zone));
         }
         return formatter.format(micros);
     }

@@ -53,6 +53,7 @@ public final class SharedRows {
             rows = copied.rdd();
             rows.persist(StorageLevel.MEMORY_AND_DISK());
             SparkContext context = rows.sparkContext();
+            KEPT.values().removeIf(one -> one.get() == null);
             String kept = context.getLocalProperty(QUERY) + "/" + name;
             forget(KEPT.put(kept, new WeakReference<>(rows)), context);
             if (!context.isLocal()) {

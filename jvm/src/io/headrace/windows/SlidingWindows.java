@@ -17,8 +17,9 @@ import java.util.TreeSet;
  * A window for each event: what happened to its key in the time before it.
  *
  * <p>State: the events of each key, until the watermark has passed the window's length and the time
- * in which panes are corrected beyond them, and a quarter of the length more at the most. Late events: those that the watermark had passed by
- * more than that time when they came. After a restart: goes on from the last committed batch.
+ * in which panes are corrected beyond them, and a quarter of the length more at the most. Late
+ * events: those that the watermark had passed by more than that time when they came. After a
+ * restart: goes on from the last committed batch.
  */
 final class SlidingWindows extends WindowProcessor {
     private static final long serialVersionUID = 1L;
