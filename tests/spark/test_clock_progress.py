@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from trying import settings
+from trying import settings, told
 from waiting import wait_until
 
 from headrace import (
@@ -26,14 +24,11 @@ from headrace import (
 from headrace._spark.delivery import told_batches
 from headrace.plan.clock import Clocks
 from headrace.plan.outgoing import outgoing
-from headrace.plan.states import state_owners
 from headrace.runtime.coding import json_encoder
-from headrace.runtime.progress import BatchProgress, batches_after
 from headrace.testing import Rig
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming.query import StreamingQuery
 
     from headrace.plan.steps import Read
     from headrace.windows.watermarks import Strategy
@@ -51,15 +46,6 @@ class Payment:
 
 def payment(payment_id: str, minute: int, card: str = "a") -> Payment:
     return Payment(payment_id, card, START + timedelta(minutes=minute))
-
-
-def told(
-    spark: SparkSession, query: StreamingQuery | None, pipeline: Pipeline
-) -> list[BatchProgress]:
-    assert query is not None
-    batches = partial(told_batches, spark, query)
-    delivering: Any = SimpleNamespace(batches=batches, report=dict)
-    return list(batches_after(delivering, -1, state_owners(pipeline.outputs)))
 
 
 def test_a_batch_tells_its_watermark_and_whose_state_is_how_large(

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from functools import partial
-from types import SimpleNamespace
-from typing import Any
 
 from pyspark.sql import SparkSession
+from trying import told
 
 from headrace import (
     Pipeline,
@@ -21,9 +19,7 @@ from headrace import (
     sinks,
     tumbling,
 )
-from headrace._spark.delivery import told_batches
 from headrace.plan.states import state_owners
-from headrace.runtime.progress import BatchProgress, batches_after
 from headrace.testing import Rig
 
 START = datetime(2026, 3, 1, 10, tzinfo=UTC)
@@ -57,14 +53,6 @@ def deduped() -> tuple[Pipeline, Stream]:
     return shop, read.dedupe("once", by="payment_id", within=hours(1))
 
 
-def batches(spark: SparkSession, rig: Rig, owners: list[str]) -> list[BatchProgress]:
-    """Give those of the last feed: one with its rows, and some for the watermark."""
-    assert rig._query is not None
-    told = partial(told_batches, spark, rig._query)
-    query: Any = SimpleNamespace(batches=told, report=dict)
-    return list(batches_after(query, -1, owners))
-
-
 def test_what_two_windows_follow_is_run_once(spark: SparkSession) -> None:
     shop, once = deduped()
     followed_twice(shop, once)
@@ -72,9 +60,9 @@ def test_what_two_windows_follow_is_run_once(spark: SparkSession) -> None:
     assert owners == ["cards", "once", "sums"]
     with Rig(shop, spark) as rig:
         rig.feed("payments", *(payment(n, "ab"[n % 2], n / 4) for n in range(8)), b"{")
-        first = max(batches(spark, rig, owners), key=lambda batch: batch.events_in)
+        first = max(told(spark, rig._query, shop), key=lambda batch: batch.events_in)
         rig.feed("payments", payment(7, "b", 2), payment(8, "a", 7))
-        state = batches(spark, rig, owners)[-1].state
+        state = told(spark, rig._query, shop)[-1].state
 
         assert first.events_in == 9
         assert first.duplicates == {"once": 0}
@@ -151,7 +139,7 @@ def test_windows_of_sparks_own_are_not_shared(spark: SparkSession) -> None:
         rig.feed("payments", payment(1, "a", 0), payment(2, "b", 1), b"{")
         rig.feed("payments", payment(3, "a", 30))
 
-        assert set(batches(spark, rig, owners)[-1].state) == {"counts"}
+        assert set(told(spark, rig._query, shop)[-1].state) == {"counts"}
         assert sorted(rig.rows("same", "card", "n")) == [("a", 1), ("b", 1)]
         assert len(rig.dead_letters()) == 1
 
@@ -164,6 +152,6 @@ def test_a_transform_reads_what_it_follows_once(spark: SparkSession) -> None:
     with Rig(shop, spark) as rig:
         rig.feed("payments", payment(1, "a", 0), payment(1, "b", 1), b"{")
 
-        assert set(batches(spark, rig, owners)[-1].state) == {"once"}
+        assert set(told(spark, rig._query, shop)[-1].state) == {"once"}
         assert rig.rows("same", "payment_id") == [("1",)]
         assert len(rig.dead_letters()) == 1

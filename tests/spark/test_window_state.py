@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from functools import partial
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from trying import LAYOUT, settings
+from trying import LAYOUT, settings, told
 
 from headrace import (
     Pipeline,
@@ -28,9 +26,6 @@ from headrace import (
     sliding,
     tumbling,
 )
-from headrace._spark.delivery import told_batches
-from headrace.plan.states import state_owners
-from headrace.runtime.progress import batches_after
 from headrace.testing import Rig
 
 if TYPE_CHECKING:
@@ -103,15 +98,10 @@ def pipeline() -> Pipeline:
 def rounds(spark: SparkSession) -> Iterator[list[State]]:
     """Give the state after each round, and after one whose watermark is far beyond."""
     shop = pipeline()
-    owners = state_owners(shop.outputs)
     with settings(spark, {LAYOUT: "1"}), Rig(shop, spark) as rig:
 
         def state() -> State:
-            query: Any = SimpleNamespace(
-                batches=partial(told_batches, spark, rig._query), report=dict
-            )
-            *_, last = batches_after(query, -1, owners)
-            return last.state
+            return told(spark, rig._query, shop)[-1].state
 
         found = []
         for number in range(ROUNDS):

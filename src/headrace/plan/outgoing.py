@@ -23,7 +23,7 @@ from headrace.plan.lower import (
     value_at,
 )
 from headrace.plan.native_joins import native_joins
-from headrace.plan.routes import Route, RowByRow, by_trunk
+from headrace.plan.routes import Path, Route, RowByRow, by_trunk
 from headrace.plan.sent import dead_letter, key_of, sent_row
 from headrace.plan.steps import Output, Read, Select, Union, Where
 from headrace.plan.surroundings import Surroundings
@@ -91,7 +91,7 @@ class _FanOut:
     def __init__(self, lowering: Lowering, encode: Encode) -> None:
         self._lowering = lowering
         self._encode = encode
-        self._reached: dict[tuple[RowByRow | Union, ...], _Reached] = {}
+        self._reached: dict[Path, _Reached] = {}
 
     def rows(
         self, frame: DataFrame, routes: Sequence[Route], dead_letters: int
@@ -151,9 +151,9 @@ class _FanOut:
                 column = f"_to_{number}_{len(computed)}"
                 computed[column] = sql.when(keep, told)
                 places[name] = f"`{column}`"
-        return frame.withColumns(computed) if computed else frame, _Reached(
-            places, keep
-        )
+        if computed:
+            frame = frame.withColumns(computed)
+        return frame, _Reached(places, keep)
 
     def _columns(
         self, step: Select | Chosen | Union, places: Mapping[str, str], frame: DataFrame
@@ -186,17 +186,17 @@ class _FanOut:
         self, frame: DataFrame, routes: Sequence[Route]
     ) -> tuple[DataFrame, list[str]]:
         """Give the column that has what each route sends; one for all that send it."""
-        senders: dict[tuple[tuple[str, str], ...], set[tuple[RowByRow | Union, ...]]]
-        senders, wanted = {}, []
+        senders: dict[tuple[tuple[str, str], ...], dict[Path, Column]] = {}
+        wanted = []
         for route in routes:
-            places = self._reached[route.path].places
+            reached = self._reached[route.path]
             names = route.output.step.columns.names
-            wanted.append(tuple((name, places[name]) for name in names))
-            senders.setdefault(wanted[-1], set()).add(route.path)
+            wanted.append(tuple((name, reached.places[name]) for name in names))
+            senders.setdefault(wanted[-1], {})[route.path] = reached.keep
         columns = {sent: f"_payload_{number}" for number, sent in enumerate(senders)}
-        for sent, paths in senders.items():
+        for sent, keeps in senders.items():
             held = sql.struct(*(sql.expr(place).alias(name) for name, place in sent))
-            keep = reduce(operator.or_, (self._reached[path].keep for path in paths))
+            keep = reduce(operator.or_, keeps.values())
             frame = frame.withColumn(columns[sent], sql.when(keep, held))
         return frame, [columns[sent] for sent in wanted]
 

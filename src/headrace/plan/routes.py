@@ -15,6 +15,7 @@ from headrace.plan.steps import Output, Select, Step, Union, Where
 from headrace.plan.window_steps import LateEvents, Panes
 
 RowByRow = Where | Select | Panes | LateEvents | Joined | LateRows | MissingRows
+Path = tuple[RowByRow | Union, ...]
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Route:
     """
 
     trunk: Step
-    path: tuple[RowByRow | Union, ...]
+    path: Path
     output: Output
     number: int
 
@@ -43,9 +44,7 @@ def by_trunk(outputs: Iterable[Output]) -> dict[Step, list[Route]]:
     return found
 
 
-def _routes(
-    step: Step, path: tuple[RowByRow | Union, ...], output: Output, number: int
-) -> list[Route]:
+def _routes(step: Step, path: Path, output: Output, number: int) -> list[Route]:
     if isinstance(step, RowByRow):
         return _routes(step.input, (step, *path), output, number)
     if isinstance(step, Union):

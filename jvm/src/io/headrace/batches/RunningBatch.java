@@ -27,9 +27,12 @@ public final class RunningBatch implements Serializable {
     /** The batch where no stream runs, but a finished data set. */
     public static final String NONE = "";
 
+    /** What Spark notes the query and the batch under, for the thread and its tasks. */
+    public static final String QUERY = "sql.streaming.queryId";
+
+    public static final String BATCH = "streaming.sql.batchId";
+
     private static final long serialVersionUID = 1L;
-    private static final String QUERY = "sql.streaming.queryId";
-    private static final String BATCH = "streaming.sql.batchId";
 
     private final transient SparkSession session;
     private transient Object function;

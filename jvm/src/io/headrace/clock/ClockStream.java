@@ -1,5 +1,6 @@
 package io.headrace.clock;
 
+import io.headrace.batches.RunningBatch;
 import io.headrace.clock.ClockState.Partition;
 import java.util.HashMap;
 import java.util.Map;
@@ -26,8 +27,6 @@ import org.apache.spark.sql.streaming.StreamingQueryProgress;
  */
 final class ClockStream
         implements MicroBatchStream, SupportsTriggerAvailableNow, ReportsSourceMetrics {
-    private static final String QUERY = "sql.streaming.queryId";
-    private static final String BATCH = "streaming.sql.batchId";
 
     private final Clock clock;
     private final ClockSettings settings;
@@ -159,7 +158,7 @@ final class ClockStream
     }
 
     private StreamingQuery query() {
-        String id = context().getLocalProperty(QUERY);
+        String id = context().getLocalProperty(RunningBatch.QUERY);
         return id == null ? null : clock.session().streams().get(id);
     }
 
@@ -204,7 +203,7 @@ final class ClockStream
         ClockState told =
                 latestConsumedOffset.map(o -> ClockText.parse(o.json())).orElse(ClockState.NONE);
         learn(told, Outlook.NONE, now());
-        String batch = context().getLocalProperty(BATCH);
+        String batch = context().getLocalProperty(RunningBatch.BATCH);
         if (batch != null && !state.hasSeenAs(told)) {
             journal.write(Long.parseLong(batch), state, settings.name());
         }

@@ -1,5 +1,6 @@
 package io.headrace.sharing;
 
+import io.headrace.formats.ScalaLists;
 import java.util.List;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -7,7 +8,6 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.execution.SparkPlan;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
-import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * The place in a plan where a step's rows are computed, and kept for others.
@@ -38,7 +38,7 @@ public final class Shared extends SparkPlan {
 
     @Override
     public Seq<SparkPlan> children() {
-        return CollectionConverters.asScala(List.of(step)).toList();
+        return ScalaLists.seq(List.of(step));
     }
 
     @Override

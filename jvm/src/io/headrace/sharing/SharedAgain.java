@@ -1,5 +1,6 @@
 package io.headrace.sharing;
 
+import io.headrace.formats.ScalaLists;
 import java.util.List;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -12,7 +13,6 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.EventTimeWate
 import scala.Option;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
-import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Gives the rows of a step which stands elsewhere in the plan.
@@ -42,19 +42,17 @@ public final class SharedAgain extends SparkPlan {
      */
     static SharedAgain of(SharedRows rows, Seq<Attribute> output, EventTimeWatermark watermark) {
         List<SparkPlan> below = watermark == null ? List.of() : List.of(operator(watermark));
-        return new SharedAgain(rows, output, seq(below));
+        return new SharedAgain(rows, output, ScalaLists.seq(below));
     }
 
     private static SparkPlan operator(EventTimeWatermark watermark) {
         SparkPlan nothing =
                 new LocalTableScanExec(
-                        seq(List.of(watermark.eventTime())), seq(List.of()), Option.empty());
+                        ScalaLists.seq(List.of(watermark.eventTime())),
+                        ScalaLists.seq(List.of()),
+                        Option.empty());
         return new EventTimeWatermarkExec(
                 watermark.nodeId(), watermark.eventTime(), watermark.delay(), nothing);
-    }
-
-    private static <T> Seq<T> seq(List<T> list) {
-        return CollectionConverters.asScala(list).toList();
     }
 
     @Override

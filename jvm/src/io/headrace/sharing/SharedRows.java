@@ -1,5 +1,6 @@
 package io.headrace.sharing;
 
+import io.headrace.batches.RunningBatch;
 import java.lang.ref.WeakReference;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -20,7 +21,6 @@ import org.apache.spark.storage.StorageLevel;
  * are computed again from the state that the batch began with, as for any task that is run twice.
  */
 public final class SharedRows {
-    private static final String QUERY = "sql.streaming.queryId";
 
     /** What the queries of this process keep; a query that has ended holds nothing. */
     private static final Map<String, WeakReference<RDD<InternalRow>>> KEPT =
@@ -36,7 +36,7 @@ public final class SharedRows {
 
     /** Whether this thread plans or runs a batch of a stream. */
     static boolean isInStream(SparkSession session) {
-        return session.sparkContext().getLocalProperty(QUERY) != null;
+        return session.sparkContext().getLocalProperty(RunningBatch.QUERY) != null;
     }
 
     /** Takes the node that computes them, as it stands in the plan that is run. */
@@ -54,7 +54,7 @@ public final class SharedRows {
             rows.persist(StorageLevel.MEMORY_AND_DISK());
             SparkContext context = rows.sparkContext();
             KEPT.values().removeIf(one -> one.get() == null);
-            String kept = context.getLocalProperty(QUERY) + "/" + name;
+            String kept = context.getLocalProperty(RunningBatch.QUERY) + "/" + name;
             forget(KEPT.put(kept, new WeakReference<>(rows)), context);
             if (!context.isLocal()) {
                 // Two executors would both compute a partition that neither has yet, and what

@@ -1,5 +1,6 @@
 package io.headrace.sharing;
 
+import io.headrace.formats.ScalaLists;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -19,7 +20,6 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
 import org.apache.spark.sql.execution.CollectMetricsExec;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.types.DataType;
-import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * The steps of a plan that are run once, although they stand in it several times.
@@ -58,7 +58,7 @@ final class SharedSteps {
                 different.add(step.name());
             }
         }
-        CollectionConverters.asJava(node.children()).forEach(this::look);
+        ScalaLists.<LogicalPlan>list(node.children()).forEach(this::look);
     }
 
     /**
@@ -112,7 +112,7 @@ final class SharedSteps {
     }
 
     private static Columns columnsOf(LogicalPlan node) {
-        List<Attribute> output = CollectionConverters.asJava(node.output());
+        List<Attribute> output = ScalaLists.list(node.output());
         return new Columns(
                 output.stream().map(Attribute::name).toList(),
                 output.stream().map(Attribute::dataType).toList());

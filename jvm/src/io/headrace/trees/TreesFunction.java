@@ -1,5 +1,6 @@
 package io.headrace.trees;
 
+import io.headrace.formats.ScalaLists;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -53,7 +54,7 @@ public final class TreesFunction {
                 target,
                 METHOD,
                 DataTypes.DoubleType,
-                seq(List.of(new CreateArray(seq(features)))),
+                ScalaLists.seq(List.of(new CreateArray(ScalaLists.seq(features)))),
                 anyTypes,
                 propagateNull,
                 nullable,
@@ -65,7 +66,7 @@ public final class TreesFunction {
             throw TreesFunction.<RuntimeException>unchecked(
                     new AnalysisException(
                             "UNEXPECTED_INPUT_TYPE",
-                            scalaMap(
+                            ScalaLists.map(
                                     Map.of(
                                             "paramIndex", Integer.toString(place + 1),
                                             "functionName", function,
@@ -83,15 +84,6 @@ public final class TreesFunction {
     @SuppressWarnings("unchecked")
     private static <E extends Throwable> E unchecked(Throwable thrown) throws E {
         throw (E) thrown;
-    }
-
-    private static scala.collection.immutable.Map<String, String> scalaMap(
-            Map<String, String> map) {
-        return scala.collection.immutable.Map.from(CollectionConverters.asScala(map));
-    }
-
-    private static Seq<Expression> seq(List<? extends Expression> list) {
-        return CollectionConverters.<Expression>asScala(new ArrayList<Expression>(list)).toSeq();
     }
 
     @SuppressWarnings({"unchecked", "rawtypes"})

@@ -2,6 +2,7 @@ package io.headrace.windows;
 
 import static org.apache.spark.sql.functions.expr;
 
+import io.headrace.formats.ScalaLists;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.HashMap;

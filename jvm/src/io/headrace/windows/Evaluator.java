@@ -1,5 +1,6 @@
 package io.headrace.windows;
 
+import io.headrace.formats.ScalaLists;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;

@@ -1,5 +1,6 @@
 package io.headrace.windows;
 
+import io.headrace.formats.ScalaLists;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;

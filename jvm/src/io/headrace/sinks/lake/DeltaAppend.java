@@ -1,5 +1,6 @@
 package io.headrace.sinks.lake;
 
+import io.headrace.formats.ScalaLists;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Dataset;
@@ -14,7 +15,6 @@ import org.apache.spark.sql.delta.commands.WriteIntoDelta;
 import org.apache.spark.sql.internal.SQLConf$;
 import scala.Option;
 import scala.collection.immutable.Seq;
-import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * A commit that appends rows to a table that is known by its path, and begins where the ledger was
@@ -31,7 +31,7 @@ import scala.jdk.javaapi.CollectionConverters;
 record DeltaAppend(Snapshot seen, Map<String, String> options) {
     /** Commits the rows, under the settings of the session that is the thread's. */
     void commit(Dataset<Row> rows) {
-        DeltaOptions said = new DeltaOptions(map(options), SQLConf$.MODULE$.get());
+        DeltaOptions said = new DeltaOptions(ScalaLists.map(options), SQLConf$.MODULE$.get());
         seen.deltaLog()
                 .withNewTransaction(
                         Option.empty(),
@@ -51,7 +51,7 @@ record DeltaAppend(Snapshot seen, Map<String, String> options) {
                         SaveMode.Append,
                         said,
                         none(),
-                        map(Map.of()),
+                        ScalaLists.map(Map.of()),
                         rows,
                         Option.empty(),
                         Option.empty(),
@@ -72,11 +72,7 @@ record DeltaAppend(Snapshot seen, Map<String, String> options) {
                 Option.empty());
     }
 
-    private static scala.collection.immutable.Map<String, String> map(Map<String, String> texts) {
-        return scala.collection.immutable.Map.from(CollectionConverters.asScala(texts));
-    }
-
     private static Seq<String> none() {
-        return CollectionConverters.asScala(List.<String>of()).toSeq();
+        return ScalaLists.seq(List.of());
     }
 }
