@@ -57,14 +57,10 @@ final class AlignedWindows extends HeldProcessor {
     }
 
     @Override
-    void begin(long watermark, PaneRows out, boolean hasEvents) {
-        if (!hasEvents || !isScattered() || terms.firesAgain()) {
-            super.begin(watermark, out, hasEvents);
-        } else {
-            // Where a window fires once and is gone, no event meets one that is due: those fire by
-            // their timers, in this very batch, and need not be read for each key that has events.
-            windows.open();
-        }
+    boolean passesWithEvents() {
+        // Where a window fires once and is gone, no event meets one that is due: those fire by
+        // their timers, in this very batch, and need not be read for each key that has events.
+        return !isScattered() || terms.firesAgain();
     }
 
     private boolean intoEach(Arrivals.Arrival event, long watermark, PaneRows out) {

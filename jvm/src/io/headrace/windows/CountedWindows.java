@@ -21,9 +21,14 @@ final class CountedWindows extends HeldProcessor {
     }
 
     @Override
-    void begin(long watermark, PaneRows out, boolean hasEvents) {
-        windows.open();
+    void open() {
+        super.open();
         filling = windows.all().stream().findFirst().orElseGet(() -> next(1));
+    }
+
+    @Override
+    void pass(long watermark, PaneRows out) {
+        // Time fills no window.
     }
 
     @Override

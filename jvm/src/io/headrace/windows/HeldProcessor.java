@@ -32,19 +32,27 @@ abstract class HeldProcessor extends WindowProcessor {
     }
 
     @Override
-    void begin(long watermark, PaneRows out, boolean hasEvents) {
+    void open() {
         windows.open();
+    }
+
+    @Override
+    void pass(long watermark, PaneRows out) {
         for (Held held : windows.all()) {
             fireDue(held, watermark, out);
         }
     }
 
     @Override
-    void finish(long watermark, PaneRows out) {
+    void correct(PaneRows out) {
         for (Held held : windows.marked()) {
             held.marked = false;
             fire(held, Kind.LATE, out);
         }
+    }
+
+    @Override
+    void store(long watermark) {
         windows.store(this::nextMoment, this::alarm);
     }
 

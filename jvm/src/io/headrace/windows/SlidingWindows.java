@@ -40,8 +40,12 @@ final class SlidingWindows extends WindowProcessor {
     }
 
     @Override
-    void begin(long watermark, PaneRows out, boolean hasEvents) {
+    void open() {
         events = state.open();
+    }
+
+    @Override
+    void pass(long watermark, PaneRows out) {
         List<Slid> due = new ArrayList<>();
         for (Slid slid : events) {
             if (slid.event.at() > watermark) {
@@ -75,10 +79,14 @@ final class SlidingWindows extends WindowProcessor {
     }
 
     @Override
-    void finish(long watermark, PaneRows out) {
+    void correct(PaneRows out) {
         List<Slid> marked = events.stream().filter(slid -> slid.marked).toList();
         fire(marked, Kind.LATE, out);
         marked.forEach(slid -> slid.marked = false);
+    }
+
+    @Override
+    void store(long watermark) {
         forget(watermark);
         long next = events.isEmpty() ? Long.MAX_VALUE : forgotten(events.first());
         for (Slid slid : events) {

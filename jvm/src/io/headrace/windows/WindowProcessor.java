@@ -17,6 +17,11 @@ import scala.jdk.javaapi.CollectionConverters;
  * <p>In a batch a key first fires what the watermark has made due, then takes its events, then
  * corrects what they have changed. A key without events does the first alone, by its timers; so the
  * outcome is the same whether Spark runs a batch for the watermark's sake or not.
+ *
+ * <p>Behind a step that tells rows when the watermark moves, events are judged by the watermark of
+ * the batch before, and this batch's makes most of them due at once. They fire with the events: a
+ * timer would do the same later in the batch, for another read and write of the key's state and
+ * those of the timer itself.
  */
 abstract class WindowProcessor extends WindowOperator {
     private static final long serialVersionUID = 1L;
@@ -30,14 +35,25 @@ abstract class WindowProcessor extends WindowOperator {
         super(terms, aggregation, parcel);
     }
 
-    /** Turns to a key, and fires what the watermark has made due. */
-    abstract void begin(long watermark, PaneRows out, boolean hasEvents);
+    /** Turns to a key. */
+    abstract void open();
+
+    /** Fires what a watermark has made due. */
+    abstract void pass(long watermark, PaneRows out);
+
+    /** Whether what is due fires when its key has events, and not by timers alone. */
+    boolean passesWithEvents() {
+        return true;
+    }
 
     /** Takes an event; gives whether it belongs to any window that is still held. */
     abstract boolean take(Arrivals.Arrival event, long watermark, PaneRows out);
 
-    /** Fires corrections, and writes the state. */
-    abstract void finish(long watermark, PaneRows out);
+    /** Fires corrections of what the events have changed. */
+    abstract void correct(PaneRows out);
+
+    /** Writes the state; what no event can need any more is forgotten. */
+    abstract void store(long watermark);
 
     @Override
     public Iterator<Row> handleInputRows(Row group, Iterator<Row> rows, TimerValues timers) {
@@ -49,12 +65,7 @@ abstract class WindowProcessor extends WindowOperator {
         } else {
             BufferedIterator<Row> all = rows.buffered();
             long watermark = watermarkFor(all.head(), timers);
-            List<Arrivals.Arrival> events = arrivals.inOrder(all);
-            begin(watermark, out, true);
-            for (Arrivals.Arrival event : events) {
-                count(event, take(event, watermark, out), watermark, out);
-            }
-            finish(watermark, out);
+            takeAll(arrivals.inOrder(all), watermark, now(timers), out);
         }
         out.tally();
         return CollectionConverters.asScala(out.rows().iterator());
@@ -64,9 +75,28 @@ abstract class WindowProcessor extends WindowOperator {
     public Iterator<Row> handleExpiredTimer(Row group, TimerValues timers, ExpiredTimerInfo info) {
         PaneRows out = rowsOf(group);
         long watermark = now(timers);
-        begin(watermark, out, false);
-        finish(watermark, out);
+        open();
+        pass(watermark, out);
+        store(watermark);
         return CollectionConverters.asScala(out.rows().iterator());
+    }
+
+    private void takeAll(
+            List<Arrivals.Arrival> events, long judgedBy, long watermark, PaneRows out) {
+        open();
+        if (passesWithEvents()) {
+            pass(judgedBy, out);
+        }
+        for (Arrivals.Arrival event : events) {
+            count(event, take(event, judgedBy, out), judgedBy, out);
+        }
+        correct(out);
+        if (watermark > judgedBy && passesWithEvents()) {
+            pass(watermark, out);
+            store(watermark);
+        } else {
+            store(judgedBy);
+        }
     }
 
     /** For the key of a group: its bytes, null for rows of no key, and the part of a spread one. */
