@@ -80,15 +80,27 @@ final class BatchWriter implements VoidFunction2<Dataset<Row>, Long>, AutoClosea
     private List<Delivered> write(Dataset<Row> batch, BatchTerms terms) throws Exception {
         if (jobs.size() == 1 && kafka != null) {
             OutgoingBatch once = OutgoingBatch.computedOnce(batch);
-            return List.of(Delivered.now(kafka.places(), kafka.write(once, terms)));
+            return List.of(written(kafka, once, terms));
         }
-        List<Callable<Delivered>> writes = new ArrayList<>();
         try (OutgoingBatch kept = OutgoingBatch.kept(batch, countedPlaces)) {
+            List<Delivered> delivered = new ArrayList<>();
+            List<Callable<Delivered>> others = new ArrayList<>();
             for (SinkJob job : jobs) {
-                writes.add(() -> Delivered.now(job.places(), job.write(kept, terms)));
+                if (job == kafka) {
+                    // Before the others, and not beside them: it takes a small part of their time,
+                    // and what readers of topics wait for would come with the slowest sink.
+                    delivered.add(written(job, kept, terms));
+                } else {
+                    others.add(() -> written(job, kept, terms));
+                }
             }
-            return SideBySide.run(batch.sparkSession().sparkContext(), writes);
+            delivered.addAll(SideBySide.run(batch.sparkSession().sparkContext(), others));
+            return delivered;
         }
+    }
+
+    private static Delivered written(SinkJob job, OutgoingBatch batch, BatchTerms terms) {
+        return Delivered.now(job.places(), job.write(batch, terms));
     }
 
     /** Closes what this JVM keeps open for the query, once what was sent has been answered. */

@@ -4,9 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.apache.kafka.clients.admin.Admin;
-import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoders;
-import org.apache.spark.sql.Row;
 
 /** Writes the rows of all topics, dead letters among them, through the same lanes. */
 final class KafkaJob implements SinkJob {
@@ -42,20 +40,18 @@ final class KafkaJob implements SinkJob {
         if (isFirst) {
             open();
         }
-        // Rows of other sinks are there only if there are such sinks.
-        boolean isAlone = places().size() == options.sinks().size();
-        Dataset<Row> rows = isAlone ? batch.rows() : batch.to(places());
         BatchTerms own = terms.into(topics.ids());
         if (!options.isExactlyOnce()) {
             return Receipts.parse(
-                    rows.mapPartitions(new PlainWriter(options), Encoders.STRING())
+                    batch.to(places())
+                            .mapPartitions(new PlainWriter(options), Encoders.STRING())
                             .collectAsList());
         }
         if (isFirst) {
             Ledgers ledgers = new TopicLedgers(options, topics.progressPartitions());
             new LedgerReview(ledgers, own, options.adopt()).require();
         }
-        return new LaneWriter(options, own).run(rows, batch.isKept());
+        return new LaneWriter(options, own).run(batch, places());
     }
 
     /** Shows how far the query has come, once a batch is in all its sinks. */

@@ -10,8 +10,6 @@ import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.api.java.function.FlatMapFunction;
 import org.apache.spark.api.java.function.MapPartitionsFunction;
 import org.apache.spark.executor.CommitDeniedException;
-import org.apache.spark.sql.Dataset;
-import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 
 /**
@@ -41,23 +39,18 @@ abstract class LaneTask
     protected abstract int sinks();
 
     /**
-     * Runs a task for each lane and gives their receipts.
-     *
-     * @param isKept whether the rows are computed already
+     * Runs a task for each lane of the rows of some sinks, and gives their receipts.
      */
-    final List<Receipt> run(Dataset<Row> rows, boolean isKept) {
-        List<String> told =
-                OutgoingRows.inLanes(rows, terms.lanes(), isKept)
-                        .mapPartitions(this, Encoders.STRING())
-                        .collectAsList();
+    final List<Receipt> run(OutgoingBatch batch, List<Integer> places) {
+        List<String> told = batch.inLanes(places, terms.lanes(), this);
         // A plan that Spark knows to be empty has no tasks; the ledger wants its records.
-        return told.isEmpty() ? runEmpty(rows.sparkSession().sparkContext()) : heard(told);
+        return told.isEmpty() ? runEmpty() : heard(told);
     }
 
     /** Does the same for a batch without rows, which needs no plan. */
-    final List<Receipt> runEmpty(SparkContext spark) {
+    final List<Receipt> runEmpty() {
         return heard(
-                new JavaSparkContext(spark)
+                new JavaSparkContext(SparkContext.getOrCreate())
                         .parallelize(new ArrayList<Row>(), terms.lanes())
                         .mapPartitions(this)
                         .collect());

@@ -5,6 +5,8 @@ import static org.apache.spark.sql.functions.monotonically_increasing_id;
 import static org.apache.spark.sql.functions.unix_millis;
 import static org.apache.spark.sql.functions.xxhash64;
 
+import io.headrace.delivery.OutgoingBatch.Counted;
+import io.headrace.formats.ScalaLists;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -13,6 +15,10 @@ import org.apache.kafka.common.header.internals.RecordHeader;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import scala.collection.immutable.Seq;
 
 /** The rows of a batch on their way out: their columns, their lanes, and what Kafka gets. */
 final class OutgoingRows {
@@ -28,6 +34,7 @@ final class OutgoingRows {
     private static final int HEADERS_AT = 3;
     private static final int MILLIS_AT = 4;
     private static final int CHECKSUM_AT = 5;
+    private static final int PLACE_AT = 6;
 
     private OutgoingRows() {}
 
@@ -50,18 +57,43 @@ final class OutgoingRows {
      * The rows in exactly so many partitions, those of one key in one of them, in their order.
      *
      * <p>Spark promises no order behind a shuffle, hence the sort by place.
-     *
-     * @param isKept whether the rows are there already: then a single lane fetches them, and nothing
-     *     has to be shuffled
      */
-    static Dataset<Row> inLanes(Dataset<Row> rows, int lanes, boolean isKept) {
-        Dataset<Row> laned;
-        if (lanes == 1) {
-            laned = isKept ? rows.coalesce(1) : rows.repartition(1);
-        } else {
-            laned = rows.repartition(lanes, col(KEY));
-        }
+    static Dataset<Row> inLanes(Dataset<Row> rows, int lanes) {
+        Dataset<Row> laned =
+                lanes == 1 ? rows.repartition(1) : rows.repartition(lanes, col(KEY));
         return laned.sortWithinPartitions(PLACE);
+    }
+
+    /** A row of Spark's own kind as tasks take it. */
+    static Row row(InternalRow row) {
+        return RowFactory.create(
+                sink(row),
+                row.isNullAt(KEY_AT) ? null : row.getBinary(KEY_AT),
+                row.isNullAt(VALUE_AT) ? null : row.getBinary(VALUE_AT),
+                row.isNullAt(HEADERS_AT) ? null : headers(row.getArray(HEADERS_AT)),
+                row.isNullAt(MILLIS_AT) ? null : row.getLong(MILLIS_AT),
+                row.getLong(CHECKSUM_AT),
+                row.getLong(PLACE_AT));
+    }
+
+    private static Seq<Row> headers(ArrayData headers) {
+        List<Row> found = new ArrayList<>();
+        for (int i = 0; i < headers.numElements(); i++) {
+            InternalRow header = headers.getStruct(i, 2);
+            byte[] value = header.isNullAt(1) ? null : header.getBinary(1);
+            found.add(RowFactory.create(header.getUTF8String(0).toString(), value));
+        }
+        return ScalaLists.seq(found);
+    }
+
+    static int sink(InternalRow row) {
+        return row.getInt(SINK_AT);
+    }
+
+    /** What a row adds to the count of its sink. */
+    static Counted counted(InternalRow row) {
+        long bytes = row.isNullAt(VALUE_AT) ? 0 : row.getBinary(VALUE_AT).length;
+        return new Counted(1, row.getLong(CHECKSUM_AT), bytes);
     }
 
     /** A row as a sink other than Kafka takes it. */

@@ -52,9 +52,9 @@ final class RowSinkJob implements SinkJob {
         }
         SinkWriter writer = new SinkWriter(options, place, sink, own.inGeneration(generation));
         if (batch.counted(place).rows() == 0) {
-            return writer.runEmpty(batch.rows().sparkSession().sparkContext());
+            return writer.runEmpty();
         }
-        return writer.run(batch.to(places()), batch.isKept());
+        return writer.run(batch, places());
     }
 
     /** Looks at the ledgers of all lanes before the first batch; gives the generation to write. */
