@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +31,7 @@ from headrace.testing import Rig
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
     from headrace.plan.steps import Read
     from headrace.windows.watermarks import Strategy
@@ -100,6 +103,26 @@ def test_an_idle_trigger_is_no_batch(spark: SparkSession, tmp_path: Path) -> Non
         query.stop()
 
 
+@contextmanager
+def live(rig: Rig, pipeline: Pipeline) -> Iterator[StreamingQuery]:
+    """Run a pipeline over what a rig was fed, by the time of day, until it is left."""
+    clocks = Clocks(pipeline.outputs)
+
+    def opened(read: Read) -> DataFrame:
+        return clocks.driving(rig._open(read), read)
+
+    query = (
+        outgoing(pipeline.outputs, opened, json_encoder)
+        .writeStream.format("noop")
+        .option("checkpointLocation", str(rig._home / "live"))
+        .start()
+    )
+    try:
+        yield query
+    finally:
+        query.stop()
+
+
 @pytest.mark.parametrize(
     "strategy",
     [
@@ -117,18 +140,7 @@ def test_a_query_comes_to_rest_when_nothing_comes(
     shop.write("once", once, sinks.kafka("once"))
     with Rig(shop, spark) as rig:
         rig.feed("payments", payment("1", 0))
-        clocks = Clocks(shop.outputs)
-
-        def opened(read: Read) -> DataFrame:
-            return clocks.driving(rig._open(read), read)
-
-        query = (
-            outgoing(shop.outputs, opened, json_encoder)
-            .writeStream.format("noop")
-            .option("checkpointLocation", str(rig._home / "live"))
-            .start()
-        )
-        try:
+        with live(rig, shop) as query:
             query.processAllAvailable()
             seen = [batch.batch for batch in told(spark, query, shop)]
             # Returns after two more looks at all sources, without a batch.
@@ -137,5 +149,27 @@ def test_a_query_comes_to_rest_when_nothing_comes(
 
             assert [batch.batch for batch in told(spark, query, shop)] == seen
             assert told(spark, query, shop)[-1].watermark == "2026-03-01T10:00:00.000Z"
-        finally:
-            query.stop()
+
+
+def test_a_query_at_rest_goes_on_when_its_partitions_become_idle(
+    spark: SparkSession,
+) -> None:
+    shop = Pipeline("shop")
+    strategy = watermarks.by_partition(seconds(0), idle=seconds(3))
+    payments = shop.read(kafka("payments", Payment), watermark=strategy)
+    once = payments.dedupe("once", by="payment_id", within=hours(1))
+    shop.write("once", once, sinks.kafka("once"))
+    with Rig(shop, spark) as rig:
+        rig.feed("payments", payment("1", 0), partition=0)
+        rig.feed("payments", payment("2", 30), partition=1)
+        with live(rig, shop) as query:
+
+            def reached(*watermarks: str) -> bool:
+                assert query.exception() is None
+                last = told(spark, query, shop)[-1:]
+                return [batch.watermark for batch in last] == list(watermarks)
+
+            slowest, furthest = (f"2026-03-01T10:{m}:00.000Z" for m in ("00", "30"))
+            wait_until("the slower partition holds it", lambda: reached(slowest))
+            # Looks at all sources and finds nothing, again and again.
+            wait_until("the faster one moves it", lambda: reached(furthest))

@@ -1,5 +1,6 @@
 package io.headrace.clock;
 
+import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution;
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution;
 import org.apache.spark.sql.execution.streaming.runtime.StreamExecution;
 import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper;
@@ -33,7 +34,21 @@ final class Force {
                     && tracker.watermarkMap().size() == clocks
                     && tracker.currentWatermark() < watermark) {
                 tracker.setWatermark(watermark);
+                forgetGuesses(running.lastExecution());
             }
+        }
+    }
+
+    /**
+     * Has Spark forget which watermarks its operators would have had.
+     *
+     * <p>Each time it looks for something to do and finds nothing, it has asked itself what the next
+     * batch would be under the watermark as it was, and it fails where that batch then has another.
+     * What it needs of the batch before it computes anew.
+     */
+    private static void forgetGuesses(IncrementalExecution last) {
+        if (last != null) {
+            last.watermarkPropagator().purge(Long.MAX_VALUE);
         }
     }
 }
