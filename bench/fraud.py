@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import psutil
@@ -45,7 +45,8 @@ class Phase:
     """Traffic at one rate, whose transactions are no other phase's."""
 
     def __init__(self, name: str, rate: float, seconds: float) -> None:
-        self.start = datetime.now(UTC)
+        # People are made first, the more the higher the rate.
+        self.start = datetime.now(UTC) + timedelta(seconds=3 + rate / 1000)
         self.changes: list[Change] = []
         self._name = name
         self._traffic = Traffic(SEED, rate, seconds, self.start, hour=NOON)
@@ -88,8 +89,9 @@ class Bench:
         sender = Sender(self._bank, phase, self._schema_id)
         before = len(self._alerts.delays)
         sending = threading.Thread(target=sender.run)
-        began = time.monotonic()
         sending.start()
+        time.sleep(max(0.0, (phase.start - datetime.now(UTC)).total_seconds()))
+        began = time.monotonic()
         half_way = 0
         while sending.is_alive():
             self._look()
@@ -146,13 +148,14 @@ def main() -> None:
     parser.add_argument("--rates", type=int, nargs="+", default=[1000, 2500, 5000])
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--warm-up", type=int, default=90)
+    parser.add_argument("--warm-up-rate", type=int, default=500)
     given = parser.parse_args()
     longest = max(given.seconds, given.warm_up)
     with (
         running(*SERVERS) as (stack, home),
         Bench(stack, home, max(given.rates), longest) as bench,
     ):
-        print(bench.run("warm-up", 500, given.warm_up), flush=True)
+        print(bench.run("warm-up", given.warm_up_rate, given.warm_up), flush=True)
         for rate in given.rates:
             print(bench.run(f"at-{rate}", rate, given.seconds), flush=True)
         print(f"memory: at most {bench.most_memory / 2**30:.2f} GiB in all")

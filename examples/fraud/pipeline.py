@@ -35,7 +35,7 @@ fraud = Pipeline("fraud")
 transactions = fraud.read(
     kafka("transactions", Transaction, format="avro"),
     # On the way a transaction is overtaken by others, by 300 ms at the most.
-    watermark=watermarks.by_partition(milliseconds(500), idle=seconds(5)),
+    watermark=watermarks.by_partition(milliseconds(300), idle=seconds(5), peek=True),
 )
 profiles = fraud.table(
     cdc.postgres("bank", "public.profiles", Profile),
@@ -78,10 +78,11 @@ scored = (
 )
 alerts = scored.where("payments > 10 or score > 0.9")
 
-# What each card spends in five minutes; late transactions correct it.
+# What each card spends in five minutes; late transactions correct it. Not all cards
+# begin theirs at once, or all panes would come in one batch, and alerts wait for it.
 velocity = once.window(
     "velocity",
-    tumbling(minutes(5)),
+    tumbling(minutes(5), staggered=True),
     by="card",
     late=refire(minutes(10)),
     payments="count(*)",

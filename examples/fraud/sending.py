@@ -61,7 +61,10 @@ class Sender:
 
     def run(self) -> None:
         """Send everything; the profiles change meanwhile."""
-        began = time.monotonic()
+        # Not from now on: people were made since the start, and the time that took
+        # would look like a delay of the transactions on their way.
+        waits = (self._traffic.start - datetime.now(UTC)).total_seconds()
+        began = time.monotonic() + waits
         changing = threading.Thread(target=self._change_profiles, args=(began,))
         changing.start()
         for arrival_ms, transaction in self._traffic.arrivals():

@@ -112,7 +112,9 @@ class Deduping(Protocol):
         """How far apart the same events can be."""
 
 
-def dedupe(df: DataFrame, step: Deduping, *, buckets: int = BUCKETS) -> DataFrame:
+def dedupe(
+    df: DataFrame, step: Deduping, *, buckets: int = BUCKETS, is_behind: bool = False
+) -> DataFrame:
     """Keep the first event of each id; drop those that repeat it within a time.
 
     Each batch of the query reports, as observed metrics, ``dedupe.<name>.in`` with
@@ -129,6 +131,7 @@ def dedupe(df: DataFrame, step: Deduping, *, buckets: int = BUCKETS) -> DataFram
         df: A stream with a watermark, in append mode. Rows with ``_dead`` pass.
         step: Name, id, event time and time.
         buckets: How many groups ids are kept in; state is found by it.
+        is_behind: Whether events are judged by the watermark of the batch before.
 
     Raises:
         StepError: [column-unknown], [column-ambiguous], [key-type-unsupported] the
@@ -138,7 +141,15 @@ def dedupe(df: DataFrame, step: Deduping, *, buckets: int = BUCKETS) -> DataFram
     require_key(df, step.by)
     # Spark's numbers of time have 64 bits; what is longer is for ever.
     within = min(step.within // timedelta(microseconds=1), 2**62)
-    return _over("Dedupe", df, step.name, step.by, step.time, within, buckets)
+    terms = {
+        "name": step.name,
+        "by": step.by,
+        "time": step.time,
+        "within_us": within,
+        "buckets": buckets,
+        "is_behind": is_behind,
+    }
+    return _over("Dedupe", df, json.dumps(terms))
 
 
 class Windowing(Protocol):

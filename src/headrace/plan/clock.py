@@ -7,7 +7,7 @@ refuses a watermark behind another, and takes the least of several beside each o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -40,15 +40,22 @@ class Clocks:
     Args:
         outputs: What the query writes.
         hands: Given in a test, where nothing may depend on the time of day.
+        client: How to ask the brokers for the end of a topic; without it, no clock
+            looks there.
 
     Attributes:
         names: The sources that drive the watermark, and what their clocks are called.
     """
 
     def __init__(
-        self, outputs: Sequence[Output], *, hands: Hands | None = None
+        self,
+        outputs: Sequence[Output],
+        *,
+        hands: Hands | None = None,
+        client: Mapping[str, str] | None = None,
     ) -> None:
         self._hands = hands
+        self._client = dict(client or {})
         self._group = uuid4().hex
         self.names = _names(_timed_reads(outputs))
 
@@ -72,6 +79,8 @@ class Clocks:
             "group": self._group,
             "alone": len(self.names) == 1,
         }
+        if strategy.peeks:
+            settings["client"] = self._client
         if self._hands is not None:
             settings |= {"now_ms": self._hands.now, "floor_ms": self._hands.moved_to}
         return clocked(frame, settings)

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any, ClassVar
 
 from headrace.joins.interval import Between
-from headrace.plan.steps import OneInput, Stateful, Step
+from headrace.plan.steps import OneInput, Read, Stateful, Step
 from headrace.windows.lengths import microseconds
 
 # A result may be as old as the last moment that waits; a step behind it looks at the
@@ -138,6 +138,7 @@ def behind(*steps: Step) -> timedelta | None:
     """Say by how much rows may come later than their time says.
 
     None where they come at once: then what is late is known by the watermark as it is.
+    Zero where they come at once, and the watermark is that of their own batch.
     """
     found = [delay for step in steps if (delay := _behind(step)) is not None]
     return max(found, default=None)
@@ -146,6 +147,8 @@ def behind(*steps: Step) -> timedelta | None:
 def _behind(step: Step) -> timedelta | None:
     if isinstance(step, AnyJoin):
         return step.delay
+    if isinstance(step, Read):
+        return timedelta(0) if step.watermark.peeks else None
     return behind(*step.inputs) if step.inputs else None
 
 

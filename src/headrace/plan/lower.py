@@ -32,7 +32,7 @@ from headrace.plan.changes import KeepTable
 from headrace.plan.chosen import KIND, Chosen, chosen_columns, kind_of
 from headrace.plan.grouped import grouped
 from headrace.plan.groups import GroupTable
-from headrace.plan.join_steps import Join
+from headrace.plan.join_steps import Join, behind
 from headrace.plan.lookup_steps import LookUp
 from headrace.plan.lowered_sides import (
     alike,
@@ -135,7 +135,10 @@ class Lowering:
                 number = self._numbers.setdefault(step, len(self._numbers))
                 return self._open_source(step).withColumn("_read", sql.lit(number))
             case Dedupe():
-                return bridge.dedupe(self._clocked(step.input), step)
+                is_behind = behind(step.input) is not None
+                return bridge.dedupe(
+                    self._clocked(step.input), step, is_behind=is_behind
+                )
             case KeepTable():
                 return bridge.table(self._clocked(step.input), step)
             case GroupTable():
@@ -211,9 +214,9 @@ class Lowering:
             for field in frame.schema
         ]
         # What the table's verbs do to changes, they do to rows that were never changed.
-        behind = Lowering(self._open_source)
-        behind._frames[keep] = rows.select(*columns)
-        return Stored(behind.frame(table).where("after is not null"), batch)
+        later = Lowering(self._open_source)
+        later._frames[keep] = rows.select(*columns)
+        return Stored(later.frame(table).where("after is not null"), batch)
 
     def _join_tables(self, step: JoinTables) -> DataFrame:
         """Join two tables, and give the rows of the result as one struct each."""

@@ -27,7 +27,7 @@ from headrace.schema.names import require_name
 from headrace.schema.types import Field, Moment, Record, Text, Truth, Unknown, Whole
 from headrace.windows.aggregates import Aggregate, read_aggregates, read_having
 from headrace.windows.firing import Firing
-from headrace.windows.kinds import Assigned, Counted, Kind
+from headrace.windows.kinds import Assigned, Counted, Kind, Staggered
 
 _BOUNDS = ("window_start", "window_end")
 _TOLD = (
@@ -59,13 +59,16 @@ def window_step(before: Step, asked: Asked, where: str) -> Panes:
         StepError: What was asked for cannot be; `Stream.window` has the list.
     """
     require_name(asked.name, "a step", where)
+    by = (asked.by,) if isinstance(asked.by, str) else tuple(asked.by or ())
+    if isinstance(asked.kind, Staggered) and before.time is not None:
+        require_keys("window", asked.name, by, before.columns, where)
+        asked = replace(asked, kind=asked.kind.over(by, before.time))
     _require_kind(asked, before, where)
     _require_first(asked, before, where)
     require_not_late(f'window "{asked.name}"', before, where)
     require_uncorrected(f'window "{asked.name}"', before, where)
     require_firing(asked.name, asked.kind, asked.firing, asked.hot_keys, where)
     _require_gathered(asked, before, where)
-    by = (asked.by,) if isinstance(asked.by, str) else tuple(asked.by or ())
     require_keys("window", asked.name, by, before.columns, where)
     aggregates = read_aggregates(asked.aggregates, before.columns, before.time, where)
     columns = _columns(asked.kind, by, aggregates, before)
@@ -205,8 +208,9 @@ def _require_gathered(asked: Asked, before: Step, where: str) -> None:
         raise StepError(
             "hot-keys-unsupported",
             f'window "{asked.name}" cannot spread its keys',
-            detail="it is fed by a join, whose rows come later than their time says.",
-            hint='leave out hot_keys="spread".',
+            detail="it is fed by a join, whose rows come later than their time says, "
+            "or by a source whose watermark peeks at what a batch will read.",
+            hint='leave out hot_keys="spread", or peek=True.',
             where=where,
         )
 

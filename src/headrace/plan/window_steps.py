@@ -150,10 +150,11 @@ def needs_operator_behind(step: Step) -> bool:
     """Say whether a step before a window or a join needs our operator behind it.
 
     A clock that observes how late events are must not see any of them twice, as it
-    would where dead letters are read apart.
+    would where dead letters are read apart. And ours judge events by the watermark of
+    the batch before, where that of a batch knows its own.
     """
     if isinstance(step, Read):
-        return isinstance(step.watermark, Observed)
+        return isinstance(step.watermark, Observed) or step.watermark.peeks
     return isinstance(step, Stateful | Transform)
 
 

@@ -93,7 +93,7 @@ def start(
     outputs = pipeline.outputs
     address = conditions.registry
     registry = None if address is None else Registry(address)
-    clocks = Clocks(outputs)
+    clocks = Clocks(outputs, client={"bootstrap.servers": conditions.bootstrap})
 
     def open_source(read: Read) -> DataFrame:
         most = conditions.most_per_batch

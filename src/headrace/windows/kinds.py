@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, ClassVar
@@ -174,13 +175,62 @@ class Assigned(Kind):
         return {"start": self.start, "end": self.end}
 
 
-def tumbling(size: timedelta, *, offset: timedelta = _NONE) -> Tumbling:
+@dataclass(frozen=True)
+class Staggered(Kind):
+    """Windows of one size, side by side, that begin with each key's own moment."""
+
+    size: timedelta
+
+    name: ClassVar[str] = "staggered"
+
+    @property
+    def summary(self) -> str:
+        """The kind with its size, in a few words."""
+        return f"tumbling {self.size} by each key's own clock"
+
+    @property
+    def terms(self) -> dict[str, Any]:
+        """What the operator has to know of it; nothing, before the key is known."""
+        return {}
+
+    def over(self, by: Sequence[str], time: str) -> Assigned:
+        """Give the same windows by the bounds that each event computes."""
+        size = microseconds(self.size)
+        keys = ", ".join(_quoted(name) for name in by)
+        own = f"xxhash64({keys})" if by else "0"
+        at = f"unix_micros({_quoted(time)})"
+        start = f"{at} - pmod({at} - pmod({own}, {size}), {size})"
+        return StaggeredBounds(
+            f"timestamp_micros({start})",
+            f"timestamp_micros({start} + {size})",
+            self.summary,
+        )
+
+
+@dataclass(frozen=True)
+class StaggeredBounds(Assigned):
+    """The bounds of staggered windows, computed from key and time."""
+
+    told: str
+
+    @property
+    def summary(self) -> str:
+        """The kind as it was declared."""
+        return self.told
+
+
+def tumbling(
+    size: timedelta, *, offset: timedelta = _NONE, staggered: bool = False
+) -> Tumbling | Staggered:
     """Divide time into windows of one size; each event is in one of them.
 
     Args:
         size: How long a window is.
         offset: How far from midnight UTC of 1970-01-01 windows begin; with
             ``hours(-2)``, windows of a day begin at 22:00 UTC.
+        staggered: Whether the windows of each key begin at a moment of its own, which
+            the key decides, instead of those of all keys at once. The panes are then
+            spread over time and do not come as a burst.
 
     Raises:
         StepError: [duration-not-positive], [duration-unreadable],
@@ -192,7 +242,8 @@ def tumbling(size: timedelta, *, offset: timedelta = _NONE) -> Tumbling:
     """
     where = declared_at()
     require_duration(size, "a window", where)
-    return Tumbling(size, require_timedelta(offset, "an offset", where) % size)
+    shifted = require_timedelta(offset, "an offset", where) % size
+    return Staggered(size) if staggered else Tumbling(size, shifted)
 
 
 def hopping(size: timedelta, *, every: timedelta, offset: timedelta = _NONE) -> Hopping:
@@ -292,6 +343,10 @@ def assigned(*, start: str, end: str) -> Assigned:
         'assigned'
     """
     return Assigned(start, end)
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
 
 
 def _shifted(offset: timedelta) -> str:

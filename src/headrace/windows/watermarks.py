@@ -40,6 +40,11 @@ class Strategy(ABC):
     kind: ClassVar[str]
 
     @property
+    def peeks(self) -> bool:
+        """Whether the log's end is looked at before each batch."""
+        return False
+
+    @property
     @abstractmethod
     def summary(self) -> str:
         """What the strategy does, in a line."""
@@ -75,13 +80,20 @@ class ByPartition(Strategy):
 
     lag: timedelta
     idle: timedelta | None
+    peek: bool = False
 
     kind: ClassVar[str] = "by-partition"
 
     @property
+    def peeks(self) -> bool:
+        """Whether the log's end is looked at before each batch."""
+        return self.peek
+
+    @property
     def summary(self) -> str:
-        """Say the lag and the time-out."""
-        return f"{self.lag} behind the slowest partition, {_held(self.idle)}"
+        """Say the lag, the time-out and what is looked at."""
+        ahead = ", looks at the log's end" if self.peek else ""
+        return f"{self.lag} behind the slowest partition, {_held(self.idle)}{ahead}"
 
     @property
     def terms(self) -> dict[str, Any]:
@@ -186,7 +198,9 @@ def lagging(lag: timedelta) -> Lagging:
     return Lagging(_not_negative(lag, "a lag"))
 
 
-def by_partition(lag: timedelta, *, idle: timedelta | None = IDLE) -> ByPartition:
+def by_partition(
+    lag: timedelta, *, idle: timedelta | None = IDLE, peek: bool = False
+) -> ByPartition:
     """Stay behind the partition that has come least far.
 
     However unevenly the partitions are read, no event is late that was in order in
@@ -196,6 +210,10 @@ def by_partition(lag: timedelta, *, idle: timedelta | None = IDLE) -> ByPartitio
     Args:
         lag: How much later than its successors in the partition an event may arrive.
         idle: How long a silent partition is waited for; None for ever.
+        peek: Whether to look at the log's end before each batch, so that results
+            come in the batch that reads the events which complete them, and not in
+            the next. What is late is the same. Spark's own windows and joins are not
+            used then.
 
     Raises:
         StepError: [duration-unreadable], [duration-negative],
@@ -205,7 +223,7 @@ def by_partition(lag: timedelta, *, idle: timedelta | None = IDLE) -> ByPartitio
         >>> by_partition(seconds(10)).summary
         '0:00:10 behind the slowest partition, a silent one holds it for 0:01:00'
     """
-    return ByPartition(_not_negative(lag, "a lag"), _idle(idle))
+    return ByPartition(_not_negative(lag, "a lag"), _idle(idle), peek)
 
 
 def ascending(*, idle: timedelta | None = IDLE) -> Ascending:

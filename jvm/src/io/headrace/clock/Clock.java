@@ -34,6 +34,9 @@ public final class Clock {
     private final Sightings sightings;
     private final Companions companions;
 
+    /** How to read the time of a record; null where the log's end is not looked at. */
+    private TimeOf timeOf;
+
     private Clock(ClockSettings settings, SparkSession session) {
         this.settings = settings;
         this.session = session;
@@ -128,6 +131,9 @@ public final class Clock {
                 settings.isLagging()
                         ? both.withWatermark(settings.time(), settings.lagMicros() + " microseconds")
                         : both.withWatermark(COLUMN, "0 seconds");
+        if (!settings.client().isEmpty()) {
+            timeOf = TimeOf.of(rows, unix_micros(col(time)));
+        }
         Column pass =
                 Call.of(
                         new Gate(sightings, this),
@@ -144,6 +150,11 @@ public final class Clock {
 
     SparkSession session() {
         return session;
+    }
+
+    /** Gives what looks at the log's end; null where nothing does. */
+    LogEnd logEnd() {
+        return timeOf == null ? null : new LogEnd(settings.topic(), settings.client(), timeOf);
     }
 
     Sightings sightings() {

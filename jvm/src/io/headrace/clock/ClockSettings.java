@@ -1,6 +1,8 @@
 package io.headrace.clock;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import java.util.HashMap;
+import java.util.Map;
 
 /** How one source's watermark is decided, as Python says it. */
 final class ClockSettings {
@@ -38,6 +40,13 @@ final class ClockSettings {
     /** Whether the watermark is the wall clock. */
     boolean isArrival() {
         return isKind("arrival");
+    }
+
+    /** How to ask the brokers for the log's end; empty if it is not looked at. */
+    Map<String, Object> client() {
+        Map<String, Object> found = new HashMap<>();
+        given.path("client").properties().forEach(e -> found.put(e.getKey(), e.getValue().asText()));
+        return found;
     }
 
     /** How far the watermark stays behind the events. */

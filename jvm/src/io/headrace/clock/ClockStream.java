@@ -33,6 +33,7 @@ final class ClockStream
     private final Strategy strategy;
     private final Journal journal;
     private final ClockState written;
+    private final LogEnd logEnd;
 
     private ClockState state;
     private boolean isRestored;
@@ -49,6 +50,7 @@ final class ClockStream
         this.settings = clock.settings();
         this.strategy = new Strategy(settings);
         this.journal = journal;
+        this.logEnd = clock.logEnd();
         // Before Spark repeats the last batch, which the journal is then no longer of.
         this.written = journal.read();
     }
@@ -71,6 +73,7 @@ final class ClockStream
         learn(told, outlook, now);
         boolean isFirst = !hasSpoken;
         hasSpoken = true;
+        lookAhead(isFirst, now);
         decide(outlook, now, isFirst);
         lastAnswer = start;
         if (state.watermark() > told.watermark()) {
@@ -136,6 +139,25 @@ final class ClockStream
         counted = events;
         late = all;
         state = strategy.learn(state, seen, since, outlook, now);
+    }
+
+    /**
+     * Takes in what the batch that begins will show, as far as the log's end tells it. Its windows
+     * can then fire in the same batch, as steps behind such a clock judge what comes by the
+     * watermark of the batch before.
+     */
+    private void lookAhead(boolean isFirst, long now) {
+        if (logEnd == null) {
+            return;
+        }
+        OtherSources others = new OtherSources(query());
+        if (isFirst) {
+            // Some may not have been asked yet, and know nothing.
+            others.askClocksLast();
+            return;
+        }
+        Map<Integer, Long> seen = logEnd.largest(others.ends(settings.topic()));
+        state = strategy.learn(state, seen, new long[0], Outlook.NONE, now);
     }
 
     /** Goes on from an offset, and from what was seen since. */
@@ -222,7 +244,11 @@ final class ClockStream
     public void commit(Offset end) {}
 
     @Override
-    public void stop() {}
+    public void stop() {
+        if (logEnd != null) {
+            logEnd.close();
+        }
+    }
 
     /** What Spark's progress calls the source. */
     @Override

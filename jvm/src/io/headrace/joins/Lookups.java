@@ -7,11 +7,11 @@ import static org.apache.spark.sql.functions.struct;
 import static org.apache.spark.sql.functions.unix_micros;
 import static org.apache.spark.sql.functions.when;
 
+import io.headrace.batches.Before;
 import io.headrace.formats.Call;
 import io.headrace.joins.LookupTerms.When;
 import io.headrace.operators.Arrivals;
 import io.headrace.operators.Parcel;
-import io.headrace.windows.Before;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoders;

@@ -32,9 +32,9 @@ import scala.jdk.javaapi.CollectionConverters;
  * batch's events the earliest is the first. Dead letters, and events without an id or a time, pass.
  *
  * <p>State: for each id, the times of the events that passed, until the watermark is beyond the
- * time by more than {@code within}, and up to as long again. Late events: judged like any other, and remembered for {@code
- * within} after the watermark at their arrival. After a restart: goes on from the ids of the last
- * committed batch.
+ * time by more than {@code within}, and up to as long again. Late events: judged like any other, and
+ * remembered for {@code within} after the watermark at their arrival. After a restart: goes on from
+ * the ids of the last committed batch.
  */
 public final class Dedupe extends StatefulProcessor<Row, Row, Row> {
     private static final long serialVersionUID = 1L;
@@ -45,8 +45,7 @@ public final class Dedupe extends StatefulProcessor<Row, Row, Row> {
     private static final int DEAD = 2;
 
     private final Arrivals arrivals;
-    private final long within;
-    private final String variable;
+    private final DedupeTerms terms;
     private transient Remembered remembered;
 
     /** An event and its id; those of an id are side by side, and in their order. */
@@ -56,10 +55,9 @@ public final class Dedupe extends StatefulProcessor<Row, Row, Row> {
                         .thenComparing(Keyed::event, Arrivals.ORDER);
     }
 
-    private Dedupe(Arrivals arrivals, long within, String name) {
+    private Dedupe(Arrivals arrivals, DedupeTerms terms) {
         this.arrivals = arrivals;
-        this.within = within;
-        this.variable = "passed-" + name;
+        this.terms = terms;
     }
 
     /**
@@ -71,23 +69,21 @@ public final class Dedupe extends StatefulProcessor<Row, Row, Row> {
      *
      * @param rows the input, with a watermark; {@code _origin} orders events of one time, and
      *     {@code _dead} marks dead letters, where there are such columns
-     * @param name the step's name, which its state and metrics are called by
-     * @param by the name of the id's column
-     * @param time the name of the event time's column
-     * @param within how far apart the same events can be, in microseconds
-     * @param buckets how many groups ids are kept in; state is found by it
+     * @param json see {@link DedupeTerms}
      * @return the input's columns
      */
-    public static Dataset<Row> over(
-            Dataset<Row> rows, String name, String by, String time, long within, int buckets) {
-        Column id = rows.col(Parcel.quoted(by));
-        Column judged = rows.col(Parcel.quoted(time)).isNotNull();
+    public static Dataset<Row> over(Dataset<Row> rows, String json) {
+        DedupeTerms terms = DedupeTerms.read(json);
+        String metric = "dedupe." + terms.name();
+        Column id = rows.col(Parcel.quoted(terms.by()));
+        Column judged = rows.col(Parcel.quoted(terms.time())).isNotNull();
         if (List.of(rows.columns()).contains(Arrivals.DEAD)) {
             judged = judged.and(rows.col(Arrivals.DEAD).isNull());
         }
-        PackedRows packed =
-                PackedRows.by(rows, when(judged, id), buckets)
-                        .observed("dedupe." + name + ".in", count(lit(1)).as("in"));
+        PackedRows came =
+                PackedRows.by(rows, when(judged, id), terms.buckets())
+                        .observed(metric + ".in", count(lit(1)).as("in"));
+        PackedRows packed = terms.isBehind() ? came.withBefore() : came;
         StructType output =
                 new StructType()
                         .add(PackedRows.ROW, DataTypes.BinaryType, false)
@@ -95,12 +91,12 @@ public final class Dedupe extends StatefulProcessor<Row, Row, Row> {
         Dataset<Row> all =
                 packed.groups()
                         .transformWithState(
-                                new Dedupe(new Arrivals(packed.parcel(), time), within, name),
+                                new Dedupe(new Arrivals(packed.parcel(), terms.time()), terms),
                                 TimeMode.EventTime(),
                                 OutputMode.Append(),
                                 Encoders.row(output))
                         .observe(
-                                "dedupe." + name + ".out",
+                                metric + ".out",
                                 of(PASSED).as("out"),
                                 of(DUPLICATE).as("duplicates"),
                                 of(DEAD).as("dead_letters"));
@@ -109,15 +105,17 @@ public final class Dedupe extends StatefulProcessor<Row, Row, Row> {
 
     @Override
     public void init(OutputMode outputMode, TimeMode timeMode) {
-        remembered = new Remembered(getHandle(), variable, within);
+        remembered = new Remembered(getHandle(), "passed-" + terms.name(), terms.within());
     }
 
     @Override
     public Iterator<Row> handleInputRows(Row group, Iterator<Row> rows, TimerValues timers) {
         List<Row> given = new ArrayList<>();
         List<Keyed> events = new ArrayList<>();
+        long watermark = timers.getCurrentWatermarkInMs();
         while (rows.hasNext()) {
             Row row = rows.next();
+            watermark = terms.isBehind() ? row.getLong(PackedRows.BEFORE) : watermark;
             byte[] bytes = row.getAs(PackedRows.BYTES);
             if (row.isNullAt(PackedRows.KEY)) {
                 given.add(given(bytes, arrivals.isDead(bytes) ? DEAD : PASSED));
@@ -126,7 +124,7 @@ public final class Dedupe extends StatefulProcessor<Row, Row, Row> {
             }
         }
         events.sort(Keyed.ORDER);
-        remembered.open(group.getInt(PackedRows.BUCKET), timers.getCurrentWatermarkInMs());
+        remembered.open(group.getInt(PackedRows.BUCKET), watermark);
         byte[] id = null;
         for (Keyed each : events) {
             if (!Arrays.equals(id, each.id)) {

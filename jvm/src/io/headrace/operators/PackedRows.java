@@ -8,6 +8,7 @@ import static org.apache.spark.sql.functions.struct;
 import static org.apache.spark.sql.functions.when;
 import static org.apache.spark.sql.functions.xxhash64;
 
+import io.headrace.batches.Before;
 import io.headrace.formats.Call;
 import java.util.ArrayList;
 import java.util.List;
@@ -33,6 +34,7 @@ final class PackedRows {
 
     static final int BYTES = 0;
     static final int KEY = 1;
+    static final int BEFORE = 4;
 
     private static final String KEYED = "_key";
     private static final String BUCKETED = "_bucket";
@@ -74,6 +76,12 @@ final class PackedRows {
     /** Counts the rows on their way in, as one of the metrics that Spark reports for a batch. */
     PackedRows observed(String name, Column metric) {
         return new PackedRows(parcel, packed.observe(name, metric));
+    }
+
+    /** Tells each row the watermark of the batch before. */
+    PackedRows withBefore() {
+        return new PackedRows(
+                parcel, packed.withColumn(Before.COLUMN, Before.column(packed.sparkSession())));
     }
 
     /** Reads what was packed. */

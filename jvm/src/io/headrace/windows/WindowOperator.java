@@ -1,5 +1,6 @@
 package io.headrace.windows;
 
+import io.headrace.batches.Before;
 import io.headrace.operators.Arrivals;
 import io.headrace.operators.Parcel;
 import org.apache.spark.sql.Row;

@@ -13,6 +13,7 @@ import static org.apache.spark.sql.functions.unix_micros;
 import static org.apache.spark.sql.functions.when;
 import static org.apache.spark.sql.functions.xxhash64;
 
+import io.headrace.batches.Before;
 import io.headrace.formats.Call;
 import io.headrace.operators.Arrivals;
 import io.headrace.operators.Parcel;

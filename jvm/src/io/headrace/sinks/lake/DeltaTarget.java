@@ -19,9 +19,10 @@ import scala.jdk.javaapi.CollectionConverters;
 final class DeltaTarget {
     /**
      * An append needs no state of the table, so none has to be written out for the next. Delta's 10
-     * would be a second or two of every tenth batch; a reader finds a hundred small files at most.
+     * would be a second or two of every tenth batch, and a hundred those of one batch in a minute; a
+     * reader finds a thousand small files at most.
      */
-    private static final String APPENDS_PER_CHECKPOINT = "100";
+    private static final String APPENDS_PER_CHECKPOINT = "1000";
 
     private final String place;
 

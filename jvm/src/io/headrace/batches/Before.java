@@ -1,6 +1,5 @@
-package io.headrace.windows;
+package io.headrace.batches;
 
-import io.headrace.batches.RunningBatch;
 import io.headrace.formats.Call;
 import java.io.Serializable;
 import org.apache.spark.sql.Column;

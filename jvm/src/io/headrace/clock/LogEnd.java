@@ -1,0 +1,111 @@
+package io.headrace.clock;
+
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.apache.kafka.clients.consumer.CloseOptions;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Looks at the last records of a topic that a batch will read, before it does.
+ *
+ * <p>The largest time of some events of a partition is not more than that of all, so a watermark by
+ * it is never too far on. Whatever goes wrong, nothing is known of this batch, and the watermark
+ * waits until it has shown its events.
+ */
+final class LogEnd implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(LogEnd.class);
+
+    /** Of each partition. Events are in order but for some, so few have the largest time or nearly. */
+    private static final int RECORDS = 64;
+
+    private static final Duration PATIENCE = Duration.ofMillis(200);
+
+    private final String topic;
+    private final Map<String, Object> client;
+    private final TimeOf time;
+
+    /** Where batches that were looked at have ended. */
+    private final Map<Integer, Long> seen = new HashMap<>();
+
+    private KafkaConsumer<byte[], byte[]> consumer;
+    private boolean isBlind;
+
+    LogEnd(String topic, Map<String, Object> client, TimeOf time) {
+        this.topic = topic;
+        this.client = new HashMap<>(client);
+        this.client.put("enable.auto.commit", false);
+        this.client.put("auto.offset.reset", "none");
+        this.client.put("isolation.level", "read_committed");
+        this.client.put("max.partition.fetch.bytes", 128 * 1024);
+        this.time = time;
+    }
+
+    /**
+     * Looks at the last records of a batch.
+     *
+     * @param ends by partition, the first offset that the batch will not read
+     * @return the largest times of the partitions that have records in it, as far as they are known
+     */
+    Map<Integer, Long> largest(Map<Integer, Long> ends) {
+        Map<Integer, Long> fresh = new HashMap<>(ends);
+        // Where the first batch of a partition begins is not known; it may be anywhere before.
+        fresh.entrySet().removeIf(e -> e.getValue() <= seen.getOrDefault(e.getKey(), e.getValue()));
+        Map<Integer, Long> found = Map.of();
+        try {
+            found = fresh.isEmpty() ? found : read(fresh);
+            isBlind = isBlind && fresh.isEmpty();
+        } catch (RuntimeException problem) {
+            if (!isBlind) {
+                LOG.warn("what topic {} ends with cannot be seen for now", topic, problem);
+            }
+            isBlind = true;
+            close();
+        }
+        seen.putAll(ends);
+        return found;
+    }
+
+    private Map<Integer, Long> read(Map<Integer, Long> ends) {
+        if (consumer == null) {
+            var bytes = new ByteArrayDeserializer();
+            consumer = new KafkaConsumer<>(client, bytes, bytes);
+        }
+        Set<TopicPartition> wanted =
+                ends.keySet().stream()
+                        .map(number -> new TopicPartition(topic, number))
+                        .collect(Collectors.toSet());
+        consumer.assign(wanted);
+        for (TopicPartition partition : wanted) {
+            int number = partition.partition();
+            long from = Math.max(seen.get(number), ends.get(number) - RECORDS);
+            consumer.seek(partition, from);
+        }
+        Map<Integer, Long> found = new HashMap<>();
+        long until = System.nanoTime() + PATIENCE.toNanos();
+        while (!wanted.isEmpty() && System.nanoTime() < until) {
+            for (ConsumerRecord<byte[], byte[]> record : consumer.poll(PATIENCE.dividedBy(4))) {
+                if (record.offset() < ends.get(record.partition())) {
+                    time.of(record).ifPresent(at -> found.merge(record.partition(), at, Math::max));
+                }
+            }
+            wanted.removeIf(place -> consumer.position(place) >= ends.get(place.partition()));
+        }
+        return found;
+    }
+
+    @Override
+    public void close() {
+        if (consumer != null) {
+            consumer.close(CloseOptions.timeout(Duration.ZERO));
+            consumer = null;
+        }
+    }
+}
