@@ -15,6 +15,7 @@ from headrace.services import SERVICES, Stack
 
 # Not the bank's own database: its changes would come later, and mean something else.
 VICTIMS = ("driver", *(name for name in SERVERS if name != "postgres"))
+MOMENT_SECONDS = 0.02
 
 
 class Mishaps:
@@ -59,8 +60,11 @@ class Mishaps:
             self._driver.kill()
             return
         site = self._stack.site()
-        for name in SERVICES[victim].process_names(site.brokers):
-            process = site.process(name).pid
-            if process is not None:
-                os.kill(process, signal.SIGKILL)
+        processes = map(site.process, SERVICES[victim].process_names(site.brokers))
+        for process in processes:
+            if (pid := process.pid) is not None:
+                os.kill(pid, signal.SIGKILL)
+            # One that is still ending would be taken for one that runs.
+            while process.pid == pid is not None:
+                time.sleep(MOMENT_SECONDS)
         self._stack.up([victim], tell=self._tell)
