@@ -114,6 +114,14 @@ def test_a_strategy_tells_the_clock_its_terms(
     assert strategy.summary
 
 
+def test_a_strategy_that_peeks_says_so() -> None:
+    strategy = watermarks.by_partition(seconds(1), peek=True)
+
+    assert strategy.peeks
+    assert strategy.summary.endswith(", looks at the log's end")
+    assert not watermarks.by_partition(seconds(1)).peeks
+
+
 @pytest.mark.parametrize(
     ("slug", "declare"),
     [

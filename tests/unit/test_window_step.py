@@ -546,6 +546,8 @@ def test_spark_itself_takes_windows_that_fire_once_and_drop(shop: Pipeline) -> N
         {"kind": sessions(hours(1))},
         {"by": ["card", "made_at"]},
         {"watermark": watermarks.observed()},
+        {"watermark": watermarks.by_partition(seconds(10), peek=True)},
+        {"kind": tumbling(hours(1), staggered=True)},
         {"once": True},
         {"changed": True},
     ],
@@ -553,3 +555,31 @@ def test_spark_itself_takes_windows_that_fire_once_and_drop(shop: Pipeline) -> N
 )
 def test_the_operator_takes_all_others(shop: Pipeline, changed: dict[str, Any]) -> None:
     assert native(shop, **changed) == "operator"
+
+
+def test_behind_a_watermark_that_peeks_events_are_judged_by_the_one_before(
+    shop: Pipeline,
+) -> None:
+    plain, peeking = (
+        shop.read(
+            kafka(f"payments-{peek}", Payment),
+            watermark=watermarks.by_partition(seconds(10), peek=peek),
+        )
+        for peek in (False, True)
+    )
+
+    assert window(plain.window("w1", FIVE, n="count(*)")).terms["behind_us"] is None
+    assert window(peeking.window("w2", FIVE, n="count(*)")).terms["behind_us"] == 0
+    with refused("hot-keys-unsupported"):
+        peeking.window("w3", FIVE, hot_keys="spread", n="count(*)")
+
+
+def test_staggered_windows_are_told_as_they_were_declared(shop: Pipeline) -> None:
+    own = tumbling(hours(1), staggered=True)
+    payments = shop.read(kafka("payments", Payment))
+    counted_ones = payments.window("w", own, by="card", n="count(*)")
+    kind = window(counted_ones).kind
+
+    assert kind.summary == "tumbling 1:00:00 by each key's own clock"
+    assert kind.name == "assigned"
+    assert "xxhash64(`card`)" in kind.terms["start"]
