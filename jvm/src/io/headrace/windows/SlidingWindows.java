@@ -99,13 +99,15 @@ final class SlidingWindows extends WindowProcessor {
 
     /**
      * When to look for events that no window has any more, the given one among them. Several at a
-     * time: a timer, and to read what the key has, costs more than to keep them a little longer.
+     * time: a timer, and to read what the key has, costs more than to keep them a little longer. Each
+     * key looks at a time of its own; at times that all keys share, one batch would look for all.
      */
     private long forgotten(Slid first) {
-        long end = plus(plus(first.event.at(), terms.size()), terms.allowed());
-        long apart = Math.max(1, terms.size() / FORGETS);
-        long since = Math.floorMod(end, apart);
-        return since == 0 ? end : plus(end, apart - since);
+        return plus(endOf(first), Math.max(1, terms.size() / FORGETS));
+    }
+
+    private long endOf(Slid slid) {
+        return plus(plus(slid.event.at(), terms.size()), terms.allowed());
     }
 
     private void markThoseBehind(Slid slid) {
@@ -119,8 +121,7 @@ final class SlidingWindows extends WindowProcessor {
 
     private void forget(long watermark) {
         while (!events.isEmpty()) {
-            long end = plus(plus(events.first().event.at(), terms.size()), terms.allowed());
-            if (end > watermark) {
+            if (endOf(events.first()) > watermark) {
                 return;
             }
             events.pollFirst();
