@@ -14,6 +14,7 @@ from headrace.event import event_type
 from headrace.plan.changes import keep_table, read_changes
 from headrace.plan.explain import explain
 from headrace.plan.lookups import require_correctable
+from headrace.plan.peeking import require_shared_view
 from headrace.plan.remote_steps import require_repeatable
 from headrace.plan.step_names import require_step_names
 from headrace.plan.steps import Output, Read
@@ -252,7 +253,8 @@ class Pipeline:
         Raises:
             StepError: [output-name-taken], [column-unknown], [key-type-unsupported],
                 [name-refused], [step-name-taken], [target-shared], [topic-reserved],
-                [topic-read-and-written], [topic-shared], [table-key-differs].
+                [topic-read-and-written], [topic-shared], [table-key-differs],
+                [peek-not-shared].
             DeliveryError: [delivery-unknown] there is no such delivery;
                 [delivery-unsupported] the sink does not give it; [sink-not-keyed]
                 there is no key to replace or to delete by; [answers-not-repeatable]
@@ -365,7 +367,9 @@ class Pipeline:
         require_replaceable(output)
         require_correctable(output)
         require_repeatable(output, self.lanes)
-        require_step_names([*(o.step for o in self._outputs), output.step])
+        ends = [*(o.step for o in self._outputs), output.step]
+        require_step_names(ends)
+        require_shared_view(ends)
         self._outputs.append(output)
 
 

@@ -583,3 +583,21 @@ def test_staggered_windows_are_told_as_they_were_declared(shop: Pipeline) -> Non
     assert kind.summary == "tumbling 1:00:00 by each key's own clock"
     assert kind.name == "assigned"
     assert "xxhash64(`card`)" in kind.terms["start"]
+
+
+def test_a_watermark_that_peeks_is_that_of_all_steps(shop: Pipeline) -> None:
+    peeking = watermarks.by_partition(seconds(10), peek=True)
+    ahead = shop.read(kafka("ahead", Payment), watermark=peeking)
+    plain = shop.read(kafka("plain", Payment))
+    counts = {"n": "count(*)"}
+    shop.write("ahead", ahead.window("w1", FIVE, **counts), sinks.kafka("a"))
+    # What counts events, or both together, does not judge by the one that is alone.
+    shop.write("ten", plain.window("w2", counted(10), **counts), sinks.kafka("b"))
+    both = ahead.union(plain).window("w3", FIVE, **counts)
+    shop.write("both", both, sinks.kafka("c"))
+
+    sink = sinks.kafka("d")
+    with refused("peek-not-shared"):
+        shop.write("d", plain.window("w4", FIVE, **counts), sink)
+    with refused("peek-not-shared"):
+        shop.write("d", plain.dedupe("w5", by="card", within=hours(1)), sink)

@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import org.apache.spark.SparkContext;
@@ -73,8 +74,7 @@ final class ClockStream
         learn(told, outlook, now);
         boolean isFirst = !hasSpoken;
         hasSpoken = true;
-        lookAhead(isFirst, now);
-        decide(outlook, now, isFirst);
+        decide(lookAhead(outlook, isFirst, now), now, isFirst);
         lastAnswer = start;
         if (state.watermark() > told.watermark()) {
             lastAnswer = offset(state);
@@ -145,19 +145,24 @@ final class ClockStream
      * Takes in what the batch that begins will show, as far as the log's end tells it. Its windows
      * can then fire in the same batch, as steps behind such a clock judge what comes by the
      * watermark of the batch before.
+     *
+     * @return the outlook, in which partitions that could not be looked at are behind
      */
-    private void lookAhead(boolean isFirst, long now) {
+    private Outlook lookAhead(Outlook outlook, boolean isFirst, long now) {
         if (logEnd == null) {
-            return;
+            return outlook;
         }
         OtherSources others = new OtherSources(query());
         if (isFirst) {
             // Some may not have been asked yet, and know nothing.
             others.askClocksLast();
-            return;
+            return outlook;
         }
-        Map<Integer, Long> seen = logEnd.largest(others.ends(settings.topic()));
-        state = strategy.learn(state, seen, new long[0], Outlook.NONE, now);
+        LogEnd.Look look = logEnd.at(others.ends(settings.topic()));
+        // That nothing is known of a partition does not mean that it was busy.
+        Outlook known = new Outlook(false, look.unseen(), Set.of());
+        state = strategy.learn(state, look.largest(), new long[0], known, now);
+        return outlook.alsoBehind(look.unseen());
     }
 
     /** Goes on from an offset, and from what was seen since. */

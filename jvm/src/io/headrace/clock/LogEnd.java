@@ -2,6 +2,7 @@ package io.headrace.clock;
 
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -45,23 +46,38 @@ final class LogEnd implements AutoCloseable {
         this.client.put("auto.offset.reset", "none");
         this.client.put("isolation.level", "read_committed");
         this.client.put("max.partition.fetch.bytes", 128 * 1024);
+        // What is asked for is there. A request that waited for more would be in the way of the next.
+        this.client.put("fetch.max.wait.ms", 10);
         this.time = time;
     }
+
+    /**
+     * What a look has shown.
+     *
+     * @param largest the largest times, of partitions that have events in the batch
+     * @param unseen partitions that have records in it, or may have, which were not looked at: what
+     *     they will show holds the watermark, though they were silent until now
+     */
+    record Look(Map<Integer, Long> largest, Set<Integer> unseen) {}
 
     /**
      * Looks at the last records of a batch.
      *
      * @param ends by partition, the first offset that the batch will not read
-     * @return the largest times of the partitions that have records in it, as far as they are known
      */
-    Map<Integer, Long> largest(Map<Integer, Long> ends) {
+    Look at(Map<Integer, Long> ends) {
         Map<Integer, Long> fresh = new HashMap<>(ends);
         // Where the first batch of a partition begins is not known; it may be anywhere before.
         fresh.entrySet().removeIf(e -> e.getValue() <= seen.getOrDefault(e.getKey(), e.getValue()));
-        Map<Integer, Long> found = Map.of();
+        Set<Integer> unseen = new HashSet<>(ends.keySet());
+        unseen.removeAll(seen.keySet());
+        unseen.addAll(fresh.keySet());
+        Map<Integer, Long> found = new HashMap<>();
         try {
-            found = fresh.isEmpty() ? found : read(fresh);
-            isBlind = isBlind && fresh.isEmpty();
+            if (!fresh.isEmpty()) {
+                unseen.removeAll(read(fresh, found));
+                isBlind = false;
+            }
         } catch (RuntimeException problem) {
             if (!isBlind) {
                 LOG.warn("what topic {} ends with cannot be seen for now", topic, problem);
@@ -70,10 +86,11 @@ final class LogEnd implements AutoCloseable {
             close();
         }
         seen.putAll(ends);
-        return found;
+        return new Look(found, unseen);
     }
 
-    private Map<Integer, Long> read(Map<Integer, Long> ends) {
+    /** Reads the last records; gives the partitions whose ends it has come to. */
+    private Set<Integer> read(Map<Integer, Long> ends, Map<Integer, Long> found) {
         if (consumer == null) {
             var bytes = new ByteArrayDeserializer();
             consumer = new KafkaConsumer<>(client, bytes, bytes);
@@ -88,7 +105,7 @@ final class LogEnd implements AutoCloseable {
             long from = Math.max(seen.get(number), ends.get(number) - RECORDS);
             consumer.seek(partition, from);
         }
-        Map<Integer, Long> found = new HashMap<>();
+        Set<Integer> done = new HashSet<>();
         long until = System.nanoTime() + PATIENCE.toNanos();
         while (!wanted.isEmpty() && System.nanoTime() < until) {
             for (ConsumerRecord<byte[], byte[]> record : consumer.poll(PATIENCE.dividedBy(4))) {
@@ -96,9 +113,14 @@ final class LogEnd implements AutoCloseable {
                     time.of(record).ifPresent(at -> found.merge(record.partition(), at, Math::max));
                 }
             }
-            wanted.removeIf(place -> consumer.position(place) >= ends.get(place.partition()));
+            for (TopicPartition place : wanted) {
+                if (consumer.position(place, PATIENCE) >= ends.get(place.partition())) {
+                    done.add(place.partition());
+                }
+            }
+            wanted.removeIf(place -> done.contains(place.partition()));
         }
-        return found;
+        return done;
     }
 
     @Override

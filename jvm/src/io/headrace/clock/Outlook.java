@@ -20,6 +20,13 @@ record Outlook(boolean isKnown, Set<Integer> partitions, Set<Integer> behind) {
     /** Nothing is left to read anywhere. */
     static final Outlook CAUGHT_UP = new Outlook(true, Set.of(), Set.of());
 
+    /** The same, with more partitions that have events still to be read. */
+    Outlook alsoBehind(Set<Integer> more) {
+        Set<Integer> together = new HashSet<>(behind);
+        together.addAll(more);
+        return new Outlook(isKnown, partitions, together);
+    }
+
     /** Reads the progress of a query's last batch. */
     static Outlook of(StreamingQueryProgress progress, String topic) {
         if (progress == null) {
