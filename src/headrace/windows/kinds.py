@@ -188,11 +188,6 @@ class Staggered(Kind):
         """The kind with its size, in a few words."""
         return f"tumbling {self.size} by each key's own clock"
 
-    @property
-    def terms(self) -> dict[str, Any]:
-        """What the operator has to know of it; nothing, before the key is known."""
-        return {}
-
     def over(self, by: Sequence[str], time: str) -> Assigned:
         """Give the same windows by the bounds that each event computes."""
         size = microseconds(self.size)
