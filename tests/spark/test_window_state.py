@@ -44,6 +44,10 @@ CLEARED: dict[str, tuple[Any, dict[str, Any]]] = {
         {"early": after(events=2, time=minutes(1)), "panes": "retracting"},
     ),
     "tumbling-spread": (tumbling(minutes(5)), {"hot_keys": "spread"}),
+    "tumbling-staggered": (
+        tumbling(minutes(5), staggered=True),
+        {"late": refire(minutes(7))},
+    ),
     "hopping": (hopping(minutes(6), every=minutes(2)), {}),
     # So many at a time that each is kept by itself.
     "hopping-narrow": (hopping(minutes(5), every=seconds(10)), {}),

@@ -198,6 +198,7 @@ class Staggered(Kind):
         return StaggeredBounds(
             f"timestamp_micros({start})",
             f"timestamp_micros({start} + {size})",
+            self.size,
             self.summary,
         )
 
@@ -206,12 +207,18 @@ class Staggered(Kind):
 class StaggeredBounds(Assigned):
     """The bounds of staggered windows, computed from key and time."""
 
+    size: timedelta
     told: str
 
     @property
     def summary(self) -> str:
         """The kind as it was declared."""
         return self.told
+
+    @property
+    def terms(self) -> dict[str, Any]:
+        """What the operator has to know of it; by the size, that a key has few."""
+        return {**super().terms, "size_us": microseconds(self.size)}
 
 
 def tumbling(

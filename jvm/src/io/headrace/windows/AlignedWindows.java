@@ -52,7 +52,8 @@ final class AlignedWindows extends HeldProcessor {
 
     @Override
     protected boolean isScattered() {
-        return terms.kind().equals("assigned")
+        // Of bounds that are computed, only those that say so are all of one size, side by side.
+        return terms.kind().equals("assigned") && terms.size() == 0
                 || terms.kind().equals("hopping") && terms.size() / terms.every() > MOST_GATHERED;
     }
 
