@@ -173,7 +173,7 @@ class Stream:
         the one that came first. An event without an id passes.
 
         State: for each id the times of its events that passed, until the watermark
-            is more than `within` beyond them.
+            is more than `within` beyond them, and up to twice as long again.
         Late events: judged like any other, never dropped for being late. The id of
             one that passes is remembered until the watermark has moved on by
             `within`. A duplicate that comes after its id was forgotten passes.

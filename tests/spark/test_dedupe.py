@@ -87,6 +87,19 @@ def test_the_state_is_cleared_when_the_watermark_has_passed(trial: Trial) -> Non
     assert trial.known_ids[-1] == 1
 
 
+def test_ids_are_forgotten_in_turn_and_not_all_in_one_batch(trial: Trial) -> None:
+    trial.add([at(n, f"id-{n}", n / 100) for n in range(200)])
+    for passed in range(60, 220, 20):
+        trial.add([at(200 + passed, "clock", passed)])
+        trial.run()
+
+    known = trial.known_ids
+    assert known[0] == 200
+    # What is left is the clock's own.
+    assert known[-1] < 5
+    assert max(before - after for before, after in itertools.pairwise(known)) < 120
+
+
 def test_the_earliest_of_a_batch_is_the_first(trial: Trial) -> None:
     same = timedelta(minutes=3)
     trial.add(

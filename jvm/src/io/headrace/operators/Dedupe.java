@@ -32,9 +32,9 @@ import scala.jdk.javaapi.CollectionConverters;
  * batch's events the earliest is the first. Dead letters, and events without an id or a time, pass.
  *
  * <p>State: for each id, the times of the events that passed, until the watermark is beyond the
- * time by more than {@code within}, and up to as long again. Late events: judged like any other, and
- * remembered for {@code within} after the watermark at their arrival. After a restart: goes on from
- * the ids of the last committed batch.
+ * time by more than {@code within}, and up to twice as long again. Late events: judged like any
+ * other, and remembered for {@code within} after the watermark at their arrival. After a restart:
+ * goes on from the ids of the last committed batch.
  */
 public final class Dedupe extends StatefulProcessor<Row, Row, Row> {
     private static final long serialVersionUID = 1L;
@@ -105,7 +105,9 @@ public final class Dedupe extends StatefulProcessor<Row, Row, Row> {
 
     @Override
     public void init(OutputMode outputMode, TimeMode timeMode) {
-        remembered = new Remembered(getHandle(), "passed-" + terms.name(), terms.within());
+        remembered =
+                new Remembered(
+                        getHandle(), "passed-" + terms.name(), terms.within(), terms.buckets());
     }
 
     @Override

@@ -17,8 +17,9 @@ import org.apache.spark.sql.streaming.TTLConfig;
  * The times at which ids were let pass, each until the watermark has gone beyond it for long enough.
  *
  * <p>What is kept of a bucket of ids is divided by the watermark until which it is remembered, into
- * cells of {@code within}. A cell has one timer, for its end, when nothing in it is remembered any
- * more: to forget costs a step to the next id, and no search. Of an id, up to three cells have to be
+ * cells of {@code within}. A cell has one timer, after its end, when nothing in it is remembered any
+ * more: to forget costs a step to the next id, and no search. The cells of all buckets end at once;
+ * their timers do not, or one batch would forget for all. Of an id, up to three cells have to be
  * looked at. Times are in microseconds, watermarks in milliseconds, as Spark has them.
  */
 final class Remembered {
@@ -29,6 +30,7 @@ final class Remembered {
     private final MapState<byte[], byte[]> state;
     private final long within;
     private final long stretch;
+    private final int buckets;
 
     private int bucket;
     private long watermark;
@@ -47,14 +49,16 @@ final class Remembered {
      * Opens the state of a step.
      *
      * @param within how far apart two events of an id may be to be the same, in microseconds
+     * @param buckets how many there are
      */
-    Remembered(StatefulProcessorHandle handle, String variable, long within) {
+    Remembered(StatefulProcessorHandle handle, String variable, long within, int buckets) {
         this.handle = handle;
         this.state =
                 handle.getMapState(
                         variable, Encoders.BINARY(), Encoders.BINARY(), TTLConfig.NONE());
         this.within = within;
         this.stretch = Math.max(1, within / MICROS);
+        this.buckets = buckets;
     }
 
     /** Turns to a bucket, under the current watermark. */
@@ -148,10 +152,15 @@ final class Remembered {
 
     /** A cell at the end of time has none. */
     private void setTimer(long cell) {
-        if (timed.add(cell) && cell < Long.MAX_VALUE / stretch) {
+        if (timed.add(cell) && cell < Long.MAX_VALUE / stretch - 1) {
             // One that is there is let be.
-            handle.registerTimer((cell + 1) * stretch);
+            handle.registerTimer((cell + 1) * stretch + turn());
         }
+    }
+
+    /** How long after its end a cell of the bucket is forgotten: each bucket has its turn. */
+    private long turn() {
+        return (long) ((double) bucket / buckets * stretch);
     }
 
     private long cell(long until) {
