@@ -29,11 +29,15 @@ import scala.collection.immutable.Seq;
  * @param options what the commit says of itself: application, number and record
  */
 record DeltaAppend(Snapshot seen, Map<String, String> options) {
-    /** Commits the rows, under the settings of the session that is the thread's. */
-    void commit(Dataset<Row> rows) {
+    /**
+     * Commits the rows, under the settings of the session that is the thread's.
+     *
+     * @return the version of the table that has them
+     */
+    long commit(Dataset<Row> rows) {
         DeltaOptions said = new DeltaOptions(ScalaLists.map(options), SQLConf$.MODULE$.get());
-        seen.deltaLog()
-                .withNewTransaction(
+        return seen.deltaLog()
+                .<Long>withNewTransaction(
                         Option.empty(),
                         Option.apply(seen),
                         transaction -> {

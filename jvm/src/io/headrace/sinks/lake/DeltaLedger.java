@@ -96,12 +96,8 @@ final class DeltaLedger {
         write(new Mark(seen.metadata().id(), version, record, since()));
     }
 
-    /**
-     * Notes a batch whose rows were committed.
-     *
-     * @return how many batches with rows came since the table was last optimised
-     */
-    int noteWritten(LedgerRecord record, SparkSession session) {
+    /** Notes a batch whose rows were committed, by a commit that is looked for. */
+    void noteWritten(LedgerRecord record, SparkSession session) {
         long before = seen.version();
         seen = target.now(session);
         Mark written = search(before);
@@ -109,15 +105,20 @@ final class DeltaLedger {
             // Delta has left the rows out: another driver's commit of the sink came before.
             throw fenced();
         }
-        write(new Mark(written.table(), written.version(), record, since() + 1));
-        return mark.since();
+        noteWritten(record, written.version());
+    }
+
+    /** Notes a batch whose rows are in a version of the table. */
+    void noteWritten(LedgerRecord record, long version) {
+        write(new Mark(seen.metadata().id(), version, record, since() + 1));
     }
 
     void noteOptimised() {
         write(new Mark(mark.table(), mark.version(), mark.record(), 0));
     }
 
-    private int since() {
+    /** How many batches with rows came since the table was last optimised. */
+    int since() {
         return mark == null ? 0 : mark.since();
     }
 

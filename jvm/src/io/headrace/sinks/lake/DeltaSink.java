@@ -100,9 +100,7 @@ public final class DeltaSink implements FrameSink {
                         append(here, bytes, record);
                     }
                 });
-        Failpoint.reach("delta", "before-mark");
-        int since = ledger.noteWritten(record, own.get());
-        if (settings.optimisesAfter(since)) {
+        if (settings.optimisesAfter(ledger.since())) {
             optimise();
         }
     }
@@ -110,9 +108,12 @@ public final class DeltaSink implements FrameSink {
     private void append(Dataset<Row> rows, long bytes, LedgerRecord record) {
         Dataset<Row> few = new FewFiles(values, settings.partitions()).of(rows, bytes);
         if (target.isPath()) {
-            own.whileActive(() -> ledger.append(record).commit(few));
+            long version = own.whileActive(() -> ledger.append(record).commit(few));
+            Failpoint.reach("delta", "before-mark");
+            ledger.noteWritten(record, version);
         } else {
             target.append(few, ledger.options(record));
+            noteWritten(record);
         }
     }
 
@@ -122,6 +123,12 @@ public final class DeltaSink implements FrameSink {
         own.with(
                 ledger.settings(record),
                 () -> merge.into(target.table(own.get()), rows));
+        noteWritten(record);
+    }
+
+    private void noteWritten(LedgerRecord record) {
+        Failpoint.reach("delta", "before-mark");
+        ledger.noteWritten(record, own.get());
     }
 
     private void requireKeys(Dataset<Row> rows) {

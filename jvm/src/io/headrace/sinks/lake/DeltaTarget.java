@@ -53,7 +53,14 @@ final class DeltaTarget {
 
     /** The table as it is now: its log is looked at. */
     Snapshot now(SparkSession session) {
-        DeltaLog log = table(session).deltaLog();
+        // Delta knows the log of a path; to ask for the table as well is to have it analysed anew.
+        Snapshot now = isPath() ? updated(DeltaLog.forTable(session, place)) : null;
+        boolean isThere = now != null && now.version() >= 0;
+        // Where there is no table, Delta says so itself.
+        return isThere ? now : updated(table(session).deltaLog());
+    }
+
+    private static Snapshot updated(DeltaLog log) {
         return log.update(false, Option.empty(), Option.empty());
     }
 

@@ -1,6 +1,7 @@
 package io.headrace.sinks.lake;
 
 import java.util.Map;
+import java.util.function.Supplier;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
@@ -40,11 +41,11 @@ final class OwnSession {
     }
 
     /** Does something as the thread's own session, from which Delta takes its settings. */
-    void whileActive(Runnable work) {
+    <T> T whileActive(Supplier<T> work) {
         Option<SparkSession> before = SparkSession.getActiveSession();
         SparkSession.setActiveSession(session);
         try {
-            work.run();
+            return work.get();
         } finally {
             if (before.isDefined()) {
                 SparkSession.setActiveSession(before.get());
