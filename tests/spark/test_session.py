@@ -127,18 +127,27 @@ def test_jars_and_java_options_of_the_user_are_added() -> None:
     class_path = [str(own), "/jars/connector.jar", "/classes"]
     assert settings["spark.driver.extraClassPath"] == os.pathsep.join(class_path)
     assert settings["spark.driver.extraJavaOptions"].endswith(
-        " -XX:+UseParallelGC -Dmine=1"
+        " -XX:+UseParallelGC -Xms2g -XX:NewRatio=1 -Dmine=1"
     )
+
+
+def java_options(given: str, master: str = "local[2]", **config: str) -> list[str]:
+    config = {"spark.driver.extraJavaOptions": given, **config}
+    settings = spark_settings(master, jars=(), config=config)
+    return settings["spark.driver.extraJavaOptions"].split()[1:]
 
 
 def test_a_collector_the_user_chose_is_not_doubled() -> None:
-    settings = spark_settings(
-        "local[2]",
-        jars=(),
-        config={"spark.driver.extraJavaOptions": "-XX:+UseZGC"},
-    )
+    assert java_options("-XX:+UseZGC") == ["-XX:+UseZGC"]
 
-    assert "ParallelGC" not in settings["spark.driver.extraJavaOptions"]
+
+def test_half_of_a_local_heap_is_for_what_is_new_unless_the_user_divides_it() -> None:
+    memory = {"spark.driver.memory": "900m"}
+    halves = ["-XX:+UseParallelGC", "-Xms900m", "-XX:NewRatio=1"]
+    assert java_options("", **memory) == halves
+    for own in ("-Xmn1g", "-Xms1g", "-XX:NewSize=1g", "-XX:InitialHeapSize=1g"):
+        assert java_options(own) == ["-XX:+UseParallelGC", own]
+    assert java_options("", "spark://somewhere:7077") == ["-XX:+UseParallelGC"]
 
 
 def test_a_cluster_is_not_bound_to_loopback() -> None:
