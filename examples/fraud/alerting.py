@@ -50,9 +50,10 @@ class Alerts:
 
     def _run(self) -> None:
         while not self._enough.is_set():
-            for message in self._consumer.consume(500, 0.1):
-                if message.error() is None:
-                    self._take(message.topic(), json.loads(message.value() or b"{}"))
+            # One by one: to ask for several is to wait until there are several.
+            message = self._consumer.poll(0.1)
+            if message is not None and message.error() is None:
+                self._take(message.topic(), json.loads(message.value() or b"{}"))
 
     def _take(self, topic: str | None, told: dict[str, Any]) -> None:
         identity = told["transaction_id"]
