@@ -11,6 +11,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaHistoryManager;
 import org.apache.spark.sql.delta.DeltaLog;
@@ -43,6 +45,9 @@ final class DeltaLedger {
     private Mark found;
     private Mark mark;
 
+    /** The version that the batch at hand has become, where its commit has told it. */
+    private Long committed;
+
     DeltaLedger(DeltaTarget target, String application) {
         this.target = target;
         this.application = application;
@@ -55,6 +60,7 @@ final class DeltaLedger {
 
     /** Reads the last record; null if there is none. */
     LedgerRecord last(SparkSession session) {
+        committed = null;
         seen = target.now(session);
         found = Mark.read(markFile(), configuration());
         String table = seen.metadata().id();
@@ -73,9 +79,9 @@ final class DeltaLedger {
                 "userMetadata", text(record));
     }
 
-    /** A commit to a table that is known by its path. */
-    DeltaAppend append(LedgerRecord record) {
-        return new DeltaAppend(seen, options(record));
+    /** Commits rows to a table that is known by its path. */
+    void commit(Dataset<Row> rows, LedgerRecord record) {
+        committed = new DeltaAppend(seen, options(record)).commit(rows);
     }
 
     /** The same as settings of a session, for what takes no options. */
@@ -88,16 +94,20 @@ final class DeltaLedger {
 
     /** Notes a batch without rows; nothing is committed. */
     void noteEmpty(LedgerRecord record) {
-        // Not a lock, but a driver that slept since it read the ledger does not get past it.
-        if (!Mark.isSameBatch(found, Mark.read(markFile(), configuration()))) {
-            throw fenced();
-        }
+        requireOwnMark();
         long version = mark == null ? Mark.NONE : mark.version();
         write(new Mark(seen.metadata().id(), version, record, since()));
     }
 
-    /** Notes a batch whose rows were committed, by a commit that is looked for. */
+    /** Notes a batch whose rows were committed. */
     void noteWritten(LedgerRecord record, SparkSession session) {
+        long version = committed == null ? lookFor(record, session) : committed;
+        requireOwnMark();
+        write(new Mark(seen.metadata().id(), version, record, since() + 1));
+    }
+
+    /** Gives the version that has a record, where the commit itself has not told it. */
+    private long lookFor(LedgerRecord record, SparkSession session) {
         long before = seen.version();
         seen = target.now(session);
         Mark written = search(before);
@@ -105,12 +115,14 @@ final class DeltaLedger {
             // Delta has left the rows out: another driver's commit of the sink came before.
             throw fenced();
         }
-        noteWritten(record, written.version());
+        return written.version();
     }
 
-    /** Notes a batch whose rows are in a version of the table. */
-    void noteWritten(LedgerRecord record, long version) {
-        write(new Mark(seen.metadata().id(), version, record, since() + 1));
+    /** Not a lock, but a driver that slept since it read the ledger does not get past it. */
+    private void requireOwnMark() {
+        if (!Mark.isSameBatch(found, Mark.read(markFile(), configuration()))) {
+            throw fenced();
+        }
     }
 
     void noteOptimised() {

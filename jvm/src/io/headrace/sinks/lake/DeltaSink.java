@@ -100,6 +100,8 @@ public final class DeltaSink implements FrameSink {
                         append(here, bytes, record);
                     }
                 });
+        Failpoint.reach("delta", "before-mark");
+        ledger.noteWritten(record, own.get());
         if (settings.optimisesAfter(ledger.since())) {
             optimise();
         }
@@ -108,12 +110,9 @@ public final class DeltaSink implements FrameSink {
     private void append(Dataset<Row> rows, long bytes, LedgerRecord record) {
         Dataset<Row> few = new FewFiles(values, settings.partitions()).of(rows, bytes);
         if (target.isPath()) {
-            long version = own.whileActive(() -> ledger.append(record).commit(few));
-            Failpoint.reach("delta", "before-mark");
-            ledger.noteWritten(record, version);
+            own.whileActive(() -> ledger.commit(few, record));
         } else {
             target.append(few, ledger.options(record));
-            noteWritten(record);
         }
     }
 
@@ -123,12 +122,6 @@ public final class DeltaSink implements FrameSink {
         own.with(
                 ledger.settings(record),
                 () -> merge.into(target.table(own.get()), rows));
-        noteWritten(record);
-    }
-
-    private void noteWritten(LedgerRecord record) {
-        Failpoint.reach("delta", "before-mark");
-        ledger.noteWritten(record, own.get());
     }
 
     private void requireKeys(Dataset<Row> rows) {

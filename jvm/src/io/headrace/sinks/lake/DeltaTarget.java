@@ -2,8 +2,12 @@ package io.headrace.sinks.lake;
 
 import io.delta.tables.DeltaTable;
 import io.delta.tables.DeltaTableBuilder;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.Map;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.DataFrameWriter;
 import org.apache.spark.sql.Dataset;
@@ -11,6 +15,7 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.util.FileNames;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
@@ -53,11 +58,38 @@ final class DeltaTarget {
 
     /** The table as it is now: its log is looked at. */
     Snapshot now(SparkSession session) {
+        if (!isPath()) {
+            return updated(table(session).deltaLog());
+        }
         // Delta knows the log of a path; to ask for the table as well is to have it analysed anew.
-        Snapshot now = isPath() ? updated(DeltaLog.forTable(session, place)) : null;
-        boolean isThere = now != null && now.version() >= 0;
+        DeltaLog log = DeltaLog.forTable(session, place);
+        Snapshot known = log.unsafeVolatileSnapshot();
+        Snapshot now = isLast(known) ? known : updated(log);
         // Where there is no table, Delta says so itself.
-        return isThere ? now : updated(table(session).deltaLog());
+        return now.version() < 0 ? updated(table(session).deltaLog()) : now;
+    }
+
+    /**
+     * Whether nobody has committed since, or made the table anew: to look at two files of a log takes
+     * no time, where to list it takes the longer the more commits it has.
+     */
+    private static boolean isLast(Snapshot known) {
+        if (known.version() < 0) {
+            return false;
+        }
+        DeltaLog log = known.deltaLog();
+        Path last = FileNames.unsafeDeltaFile(log.logPath(), known.version());
+        Path next = FileNames.unsafeDeltaFile(log.logPath(), known.version() + 1);
+        try {
+            FileSystem files = last.getFileSystem(log.newDeltaHadoopConf());
+            long made = files.getFileStatus(last).getModificationTime();
+            return made == known.logSegment().lastCommitFileModificationTimestamp()
+                    && !files.exists(next);
+        } catch (FileNotFoundException gone) {
+            return false;
+        } catch (IOException problem) {
+            throw new UncheckedIOException(problem);
+        }
     }
 
     private static Snapshot updated(DeltaLog log) {

@@ -1,7 +1,6 @@
 package io.headrace.sinks.lake;
 
 import java.util.Map;
-import java.util.function.Supplier;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
@@ -41,11 +40,11 @@ final class OwnSession {
     }
 
     /** Does something as the thread's own session, from which Delta takes its settings. */
-    <T> T whileActive(Supplier<T> work) {
+    void whileActive(Runnable work) {
         Option<SparkSession> before = SparkSession.getActiveSession();
         SparkSession.setActiveSession(session);
         try {
-            return work.get();
+            work.run();
         } finally {
             if (before.isDefined()) {
                 SparkSession.setActiveSession(before.get());
