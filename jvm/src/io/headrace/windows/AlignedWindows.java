@@ -52,9 +52,18 @@ final class AlignedWindows extends HeldProcessor {
 
     @Override
     protected boolean isScattered() {
-        // Of bounds that are computed, only those that say so are all of one size, side by side.
-        return terms.kind().equals("assigned") && terms.size() == 0
-                || terms.kind().equals("hopping") && terms.size() / terms.every() > MOST_GATHERED;
+        switch (terms.kind()) {
+            case "hopping":
+                return terms.size() / terms.every() > MOST_GATHERED;
+            case "assigned":
+                // Only those that say so are all of one size, side by side; and where they fire
+                // once, nobody asks for those that are open.
+                return terms.size() == 0
+                        || !terms.firesAgain()
+                        || terms.allowed() / terms.size() > MOST_GATHERED;
+            default:
+                return false;
+        }
     }
 
     @Override
