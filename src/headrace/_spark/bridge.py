@@ -122,7 +122,7 @@ def dedupe(
     ``dead_letters``, which add up to it.
 
     State: for each id the times of its events that passed, until the watermark is
-        more than `within` beyond them, and up to as long again.
+        more than `within` beyond them, and up to twice as long again.
     Late events: judged like any other; remembered for `within` after the watermark
         at their arrival.
     After a restart: goes on with the ids of the last committed batch.

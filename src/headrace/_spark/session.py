@@ -61,7 +61,7 @@ _SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     # What a web page would show is kept though there is none, and the plan of a batch
     # can be a megabyte of text: Spark would hold a thousand of them on the heap.
-    "spark.sql.ui.retainedExecutions": "20",
+    "spark.sql.ui.retainedExecutions": "5",
     "spark.ui.retainedJobs": "50",
     "spark.ui.retainedStages": "50",
     "spark.ui.retainedTasks": "500",
@@ -80,6 +80,10 @@ _SHARING_EXTENSION = "io.headrace.sharing.Sharing"
 # Delta reads the state of a table in 50 tasks unless told otherwise, for each commit.
 _LOCAL_DELTA = {"spark.databricks.delta.snapshotPartitions": "2"}
 
+# How a user says what the heap's parts are.
+_DIVIDED = re.compile(r"-Xm[sn]|-XX:(NewRatio|(Max|Initial|Min)?(New|Heap)Size\w*)=")
+_NEW = ("-XX:NewRatio=1", "-XX:-UseAdaptiveSizePolicy", "-XX:SurvivorRatio=6")
+
 _JVM_END_SECONDS = 30
 
 _MASTER = re.compile(r"local(\[.+\])?|spark://.+|k8s://.+|yarn")
@@ -89,6 +93,8 @@ _LOCAL = {
     "spark.driver.host": "127.0.0.1",
     # Everything runs in the driver here; Spark's 1g is meant for one that only plans.
     "spark.driver.memory": "2g",
+    # What Spark may keep has to fit into the half of the heap that is for what is old.
+    "spark.memory.fraction": "0.45",
     # Hadoop's own start processes for what Java can do by itself. An executor of a
     # cluster opens its disk before it has our jar, so this is for one process alone.
     "spark.hadoop.fs.file.impl": "io.headrace.files.DiskFiles",
@@ -233,12 +239,13 @@ def _collecting(settings: Mapping[str, str], given: str, master: str) -> list[st
         return []
     # Batches ask for throughput, not for short pauses.
     options = ["-XX:+UseParallelGC"]
-    if _is_local(master) and not re.search(r"-Xm[sn]|-XX:\w*(New|Heap)\w+=", given):
+    memory = settings.get("spark.driver.memory")
+    if _is_local(master) and memory and not _DIVIDED.search(given):
         # Nearly all that a batch makes is garbage when it ends. With half the heap for
-        # what is new, and all of the heap from the start, hardly any of it comes to
-        # where only a collection of everything finds it, which takes a third of a
-        # second and stops the batch for as long.
-        options += [f"-Xms{settings['spark.driver.memory']}", "-XX:NewRatio=1"]
+        # what is new, from the start, and room to stay there for some batches, hardly
+        # any of it comes to where only a collection of everything finds it, which
+        # takes half a second and stops the batch for as long.
+        options += [f"-Xms{memory}", *_NEW]
     return options
 
 
