@@ -37,7 +37,12 @@ from transactions import Transaction
 from headrace.services import SERVICES, Stack
 
 SEED, NOON = 1, 12
-CONF = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "2g"}
+CONF = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.driver.memory": "2g",
+    # To count the rows of its state, Spark reads each before it writes it.
+    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
+}
 CATCH_UP_SECONDS = 300.0
 # To count the pages of all processes takes some of the time that is measured.
 LOOK_SECONDS = 5.0

@@ -176,6 +176,8 @@ class Run:
         now = datetime.now(UTC)
         past = [case for case in traffic.cases if case.last_at < now]
         so_far = judge(past, self._alerts.alerts).everything
+        # An alert may come before its theft is over.
+        right = judge(traffic.cases, self._alerts.alerts).everything.precision
         return Picture(
             sent=sender.sent,
             batch=self._driver.latest,
@@ -184,7 +186,8 @@ class Run:
             late=len(self._alerts.late),
             delays=self._alerts.delays,
             latest=tuple(self._alerts.latest),
-            quality=f"{so_far.found} of {so_far.cases} thefts, "
+            quality=f"{so_far.found} of {so_far.cases} thefts "
+            f"(precision {right:.2f}, recall {so_far.recall:.2f}), "
             f"€ {so_far.saved_cents / 100:,.0f} saved",
         )
 
