@@ -127,6 +127,8 @@ public final class Dedupe extends StatefulProcessor<Row, Row, Row> {
         }
         events.sort(Keyed.ORDER);
         remembered.open(group.getInt(PackedRows.BUCKET), watermark);
+        events.forEach(each -> remembered.expect(each.id, each.event.at()));
+        remembered.readExpected();
         byte[] id = null;
         for (Keyed each : events) {
             if (!Arrays.equals(id, each.id)) {

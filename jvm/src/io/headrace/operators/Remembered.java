@@ -3,10 +3,13 @@ package io.headrace.operators;
 import java.nio.ByteBuffer;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Iterator;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import org.apache.spark.sql.Encoders;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.ImplicitGroupingKeyTracker;
 import org.apache.spark.sql.streaming.MapState;
@@ -32,12 +35,16 @@ final class Remembered {
     private final long stretch;
     private final int buckets;
 
+    private ManyEntries entries;
     private int bucket;
     private long watermark;
     private byte[] id;
 
     /** By time, the last watermark at which it is still remembered; of the id at hand. */
     private final TreeMap<Long, Long> untilByTime = new TreeMap<>();
+
+    /** What was found in the cells of ids that are to come; null where nothing was. */
+    private final Map<Entry, byte[]> expected = new HashMap<>();
 
     /** The cells of the id that were read, each with whether it has changed. */
     private final Map<Long, Boolean> cells = new HashMap<>();
@@ -61,12 +68,34 @@ final class Remembered {
         this.buckets = buckets;
     }
 
+    /** Where something of an id may be kept. */
+    private record Entry(long cell, ByteBuffer id) {}
+
     /** Turns to a bucket, under the current watermark. */
     void open(int next, long now) {
         bucket = next;
         watermark = now;
         timed.clear();
+        expected.clear();
         forgetId();
+    }
+
+    /** Notes that an event of an id and a time is to come, so that its cells are read with others. */
+    void expect(byte[] coming, long time) {
+        for (long cell = firstCell(time); cell <= lastCell(time); cell++) {
+            expected.put(new Entry(cell, ByteBuffer.wrap(coming)), null);
+        }
+    }
+
+    /** Reads what is kept of all ids that are to come. */
+    void readExpected() {
+        if (entries == null) {
+            entries = new ManyEntries(state);
+        }
+        List<Entry> asked = List.copyOf(expected.keySet());
+        asked.forEach(entry -> entries.ask(group(entry.cell), entry.id.array()));
+        Iterator<byte[]> found = entries.read().iterator();
+        asked.forEach(entry -> expected.put(entry, found.next()));
     }
 
     /** Turns to an id of the bucket; that of the one before was stored. */
@@ -77,10 +106,7 @@ final class Remembered {
 
     /** Whether an event of this time repeats one that is remembered. */
     boolean hides(long time) {
-        // Until when an event is remembered that this one can repeat.
-        long first = Math.max(watermark, until(minus(time, within)));
-        long last = until(Math.max(plus(time, within), micros(watermark)));
-        for (long cell = cell(first); cell <= cell(last); cell++) {
+        for (long cell = firstCell(time); cell <= lastCell(time); cell++) {
             if (cells.putIfAbsent(cell, false) == null) {
                 read(cell);
             }
@@ -122,8 +148,7 @@ final class Remembered {
     }
 
     private void read(long cell) {
-        enter(cell);
-        byte[] stored = state.getValue(id);
+        byte[] stored = expected.get(new Entry(cell, ByteBuffer.wrap(id)));
         if (stored == null) {
             return;
         }
@@ -167,12 +192,25 @@ final class Remembered {
         return Math.floorDiv(until, stretch);
     }
 
+    /** Where an event is kept which one of this time can repeat: in the first such cell. */
+    private long firstCell(long time) {
+        return cell(Math.max(watermark, until(minus(time, within))));
+    }
+
+    private long lastCell(long time) {
+        return cell(until(Math.max(plus(time, within), micros(watermark))));
+    }
+
     /**
      * Turns to a cell. Spark groups rows, and sends them to partitions, by the bucket alone; to the
      * state store a cell is a group of its own.
      */
     private void enter(long cell) {
-        ImplicitGroupingKeyTracker.setImplicitKey(RowFactory.create(bucket, cell));
+        ImplicitGroupingKeyTracker.setImplicitKey(group(cell));
+    }
+
+    private Row group(long cell) {
+        return RowFactory.create(bucket, cell);
     }
 
     /** The last watermark at which an event of a time is remembered, in milliseconds. */
