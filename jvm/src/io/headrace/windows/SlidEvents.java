@@ -38,7 +38,7 @@ final class SlidEvents {
     /** The pages that the store has. */
     private List<Integer> stored;
 
-    /** The moment for which the key's timer is set; the one that fires sets the next. */
+    /** The moment for which the key's timer is set; one that has passed is none. */
     private long alarm;
 
     private boolean wasStored;
@@ -83,10 +83,14 @@ final class SlidEvents {
     /**
      * Writes what has changed.
      *
+     * <p>A timer that comes too soon is let be. When it fires it finds nothing to do, and the next
+     * one is set; to set another whenever the moment moves would be a timer for each event.
+     *
      * @param next when the watermark changes something about the events next
+     * @param watermark the current one
      * @param setTimer takes a moment
      */
-    void store(long next, LongConsumer setTimer) {
+    void store(long next, long watermark, LongConsumer setTimer) {
         if (events.isEmpty()) {
             stored.forEach(pages::removeKey);
             if (wasStored) {
@@ -94,8 +98,9 @@ final class SlidEvents {
             }
             return;
         }
+        boolean isTimed = alarm > watermark && alarm <= next;
         boolean isSame = events.stream().noneMatch(slid -> slid.changed);
-        if (isSame && events.size() == wereThere && next == alarm) {
+        if (isSame && events.size() == wereThere && isTimed) {
             return;
         }
         Map<Integer, List<Slid>> byPage = new TreeMap<>();
@@ -112,11 +117,12 @@ final class SlidEvents {
         }
         stored.stream().filter(page -> !byPage.containsKey(page)).forEach(pages::removeKey);
         byPage.forEach(this::storePage);
-        if (next != alarm) {
+        if (!isTimed) {
+            alarm = next;
             setTimer.accept(next);
         }
         ByteBuffer head = ByteBuffer.allocate(Long.BYTES + Integer.BYTES * (1 + byPage.size()));
-        head.putLong(next).putInt(byPage.size());
+        head.putLong(alarm).putInt(byPage.size());
         byPage.keySet().forEach(head::putInt);
         state.update(written(head.array(), open));
     }

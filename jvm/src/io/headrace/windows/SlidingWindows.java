@@ -17,15 +17,15 @@ import java.util.TreeSet;
  * A window for each event: what happened to its key in the time before it.
  *
  * <p>State: the events of each key, until the watermark has passed the window's length and the time
- * in which panes are corrected beyond them, and a quarter of the length more at the most. Late
- * events: those that the watermark had passed by more than that time when they came. After a
- * restart: goes on from the last committed batch.
+ * in which panes are corrected beyond them and the key has another event, or beyond the last of
+ * them and half the length more. Late events: those that the watermark had passed by more than that
+ * time when they came. After a restart: goes on from the last committed batch.
  */
 final class SlidingWindows extends WindowProcessor {
     private static final long serialVersionUID = 1L;
 
-    /** How often in the length of a window. */
-    private static final int FORGETS = 4;
+    /** How much later a silent key forgets than it could, as a part of the window's length. */
+    private static final int SILENCES = 2;
 
     private transient SlidEvents state;
     private transient TreeSet<Slid> events;
@@ -88,22 +88,23 @@ final class SlidingWindows extends WindowProcessor {
     @Override
     void store(long watermark) {
         forget(watermark);
-        long next = events.isEmpty() ? Long.MAX_VALUE : forgotten(events.first());
+        long next = events.isEmpty() ? Long.MAX_VALUE : forgotten(events.last());
         for (Slid slid : events) {
             if (!slid.onTime) {
                 next = Math.min(next, slid.event.at());
             }
         }
-        state.store(next, this::alarm);
+        state.store(next, watermark, this::alarm);
     }
 
     /**
-     * When to look for events that no window has any more, the given one among them. Several at a
-     * time: a timer, and to read what the key has, costs more than to keep them a little longer. Each
-     * key looks at a time of its own; at times that all keys share, one batch would look for all.
+     * When to look for events of a key that has fallen silent, the given one being its last; while
+     * it has events, it forgets with each of them. A little later than need be: a key that goes on
+     * after a while needs no timer. Each key looks at a time of its own; at times that all keys
+     * share, one batch would look for all.
      */
-    private long forgotten(Slid first) {
-        return plus(endOf(first), Math.max(1, terms.size() / FORGETS));
+    private long forgotten(Slid last) {
+        return plus(endOf(last), Math.max(1, terms.size() / SILENCES));
     }
 
     private long endOf(Slid slid) {
