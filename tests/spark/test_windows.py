@@ -15,6 +15,7 @@ from window_cases import (
     SPREADABLE,
     TICK,
     History,
+    corrected,
     histories,
     narrow,
     seeded,
@@ -44,11 +45,21 @@ def test_spark_agrees_with_the_model_where_a_key_has_many_windows_open(
     try_history(spark, tmp_path, narrow(0, kind, CASES), f"narrow {kind}")
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_spark_agrees_with_the_model_where_many_keys_are_corrected_together(
+    spark: SparkSession, tmp_path: Path, seed: int
+) -> None:
+    history = corrected(seed, "tumbling", CASES)
+    assert history.step.fires_by_window
+
+    try_history(spark, tmp_path, history, f"corrected tumbling, seed {seed}")
+
+
 def test_state_of_windows_that_fire_once_is_refused_by_those_that_are_corrected(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     once = replace(seeded(0, "tumbling", 1), then=["batch"] * 10)
-    corrected = replace(
+    changed = replace(
         once,
         step=replace(once.step, late="refire", allowed=5 * TICK),
         clocks=[*once.clocks, *once.clocks],
@@ -59,7 +70,7 @@ def test_state_of_windows_that_fire_once_is_refused_by_those_that_are_corrected(
     Trial(spark, tmp_path, once).run()
 
     with pytest.raises(StreamingQueryException) as refused:
-        Trial(spark, tmp_path, corrected).run()
+        Trial(spark, tmp_path, changed).run()
 
     assert name_failure(str(refused.value), "shop").slug == "state-differs"
 

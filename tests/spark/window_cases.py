@@ -264,6 +264,13 @@ def narrow(seed: int, kind: str, cases: int) -> History:
     return history_of([shared, *each], replace(step, size=size, every=every))
 
 
+def corrected(seed: int, kind: str, cases: int) -> History:
+    """Give a history of windows that fire when they end, and are corrected."""
+    shared, *each = _chances(f"{seed}/corrected {kind}", cases)
+    plan = Plan("none", "accumulating", "refire", None)
+    return history_of([shared, *each], planned(shared, kind, plan))
+
+
 def spread(seed: int, kind: str, cases: int) -> History:
     """Give a history of hot keys that are spread, which no model knows of.
 

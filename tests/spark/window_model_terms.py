@@ -63,6 +63,13 @@ class Windowing:
     timed: bool = True
 
     @property
+    def fires_by_window(self) -> bool:
+        """Whether windows are corrected one by one, a key's in no order."""
+        plain = self.panes == "accumulating" and self.having is None
+        early = self.early_events or self.early_time
+        return self.kind == "tumbling" and bool(self.allowed) and plain and not early
+
+    @property
     def clears_its_state(self) -> bool:
         """Whether nothing is left of a key once the watermark has passed it."""
         return self.kind not in {"everything", "counted"}

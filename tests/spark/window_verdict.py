@@ -94,8 +94,10 @@ class Verdict:
         for ran, outcome in zip(self.ran, outcomes, strict=True):
             events += len(self._rows(ran, case))
             given = self.trial.given[ran.id]
-            panes = given.panes.get(case, [])
-            text = first_difference(self.history.step, outcome.panes, panes)
+            told, panes = outcome.panes, given.panes.get(case, [])
+            if self.history.step.fires_by_window:
+                told, panes = sorted(told, key=_window), sorted(panes, key=_window)
+            text = first_difference(self.history.step, told, panes)
             if text is None:
                 late = [self._late_row(case, late) for late in outcome.late]
                 late.sort(key=LateRow.turn)
@@ -161,6 +163,11 @@ class Verdict:
                 f"{rows or '-'}{mark}"
             )
         return "\n".join(lines)
+
+
+def _window(pane: Pane) -> tuple[int, int]:
+    # Where it has no bounds, it has no corrections either.
+    return pane.end or 0, pane.start or 0
 
 
 def first_difference(

@@ -547,7 +547,7 @@ def test_spark_itself_takes_windows_that_fire_once_and_drop(shop: Pipeline) -> N
         {"by": ["card", "made_at"]},
         {"watermark": watermarks.observed()},
         {"watermark": watermarks.by_partition(seconds(10), peek=True)},
-        {"kind": tumbling(hours(1), staggered=True)},
+        {"kind": tumbling(hours(1), staggered=True), "by": "card"},
         {"once": True},
         {"changed": True},
     ],
@@ -581,8 +581,14 @@ def test_staggered_windows_are_told_as_they_were_declared(shop: Pipeline) -> Non
     kind = window(counted_ones).kind
 
     assert kind.summary == "tumbling 1:00:00 by each key's own clock"
-    assert kind.name == "assigned"
-    assert "xxhash64(`card`)" in kind.terms["start"]
+    assert kind.name == "staggered"
+
+
+def test_without_a_key_there_is_nothing_to_stagger(shop: Pipeline) -> None:
+    own = tumbling(hours(1), staggered=True)
+    payments = shop.read(kafka("payments", Payment))
+
+    assert window(payments.window("w", own, n="count(*)")).kind == tumbling(hours(1))
 
 
 def test_a_watermark_that_peeks_is_that_of_all_steps(shop: Pipeline) -> None:

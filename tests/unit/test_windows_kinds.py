@@ -25,7 +25,6 @@ from headrace import (
     tumbling,
 )
 from headrace.windows.firing import Firing
-from headrace.windows.kinds import Staggered
 
 MINUTE = 60_000_000
 
@@ -46,8 +45,8 @@ def test_the_operator_is_told_sizes_in_microseconds() -> None:
     assert counted(3).terms == {"count": 3}
     assert everything().terms == {}
     assert assigned(start="a", end="b").terms == {"start": "a", "end": "b"}
-    own = Staggered(minutes(5)).over(["card"], "made_at")
-    assert own.terms == {"start": own.start, "end": own.end, "size_us": 5 * MINUTE}
+    own = tumbling(minutes(5), staggered=True)
+    assert own.terms == {"size_us": 5 * MINUTE, "every_us": 5 * MINUTE}
 
 
 def test_kinds_are_values() -> None:

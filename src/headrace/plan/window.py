@@ -27,7 +27,7 @@ from headrace.schema.names import require_name
 from headrace.schema.types import Field, Moment, Record, Text, Truth, Unknown, Whole
 from headrace.windows.aggregates import Aggregate, read_aggregates, read_having
 from headrace.windows.firing import Firing
-from headrace.windows.kinds import Assigned, Counted, Kind, Staggered
+from headrace.windows.kinds import Assigned, Counted, Kind, Staggered, tumbling
 
 _BOUNDS = ("window_start", "window_end")
 _TOLD = (
@@ -60,9 +60,8 @@ def window_step(before: Step, asked: Asked, where: str) -> Panes:
     """
     require_name(asked.name, "a step", where)
     by = (asked.by,) if isinstance(asked.by, str) else tuple(asked.by or ())
-    if isinstance(asked.kind, Staggered) and before.time is not None:
-        require_keys("window", asked.name, by, before.columns, where)
-        asked = replace(asked, kind=asked.kind.over(by, before.time))
+    if isinstance(asked.kind, Staggered) and not by:
+        asked = replace(asked, kind=tumbling(asked.kind.size))
     _require_kind(asked, before, where)
     _require_first(asked, before, where)
     require_not_late(f'window "{asked.name}"', before, where)

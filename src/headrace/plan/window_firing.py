@@ -13,6 +13,7 @@ from headrace.windows.kinds import (
     Hopping,
     Kind,
     Sliding,
+    Staggered,
     Tumbling,
 )
 
@@ -107,7 +108,7 @@ def _why_not(kind: Kind, firing: Firing) -> tuple[str, str] | None:
 
 
 def _require_spreadable(name: str, kind: Kind, firing: Firing, where: str) -> None:
-    if not isinstance(kind, Tumbling | Hopping | Assigned):
+    if not isinstance(kind, Tumbling | Staggered | Hopping | Assigned):
         why = f"windows of kind {kind.name} look at the events of a key in order"
     elif firing.early is not None or isinstance(firing.late, Refire):
         why = "a part of a key's events cannot fire before or after the others"

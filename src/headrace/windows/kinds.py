@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, ClassVar
@@ -188,37 +187,11 @@ class Staggered(Kind):
         """The kind with its size, in a few words."""
         return f"tumbling {self.size} by each key's own clock"
 
-    def over(self, by: Sequence[str], time: str) -> Assigned:
-        """Give the same windows by the bounds that each event computes."""
-        size = microseconds(self.size)
-        keys = ", ".join(_quoted(name) for name in by)
-        own = f"xxhash64({keys})" if by else "0"
-        at = f"unix_micros({_quoted(time)})"
-        start = f"{at} - pmod({at} - pmod({own}, {size}), {size})"
-        return StaggeredBounds(
-            f"timestamp_micros({start})",
-            f"timestamp_micros({start} + {size})",
-            self.size,
-            self.summary,
-        )
-
-
-@dataclass(frozen=True)
-class StaggeredBounds(Assigned):
-    """The bounds of staggered windows, computed from key and time."""
-
-    size: timedelta
-    told: str
-
-    @property
-    def summary(self) -> str:
-        """The kind as it was declared."""
-        return self.told
-
     @property
     def terms(self) -> dict[str, Any]:
-        """What the operator has to know of it; by the size, that a key has few."""
-        return {**super().terms, "size_us": microseconds(self.size)}
+        """What the operator has to know of it."""
+        size = microseconds(self.size)
+        return {"size_us": size, "every_us": size}
 
 
 def tumbling(
@@ -345,10 +318,6 @@ def assigned(*, start: str, end: str) -> Assigned:
         'assigned'
     """
     return Assigned(start, end)
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _shifted(offset: timedelta) -> str:

@@ -4,6 +4,8 @@ import io.headrace.operators.Arrivals;
 import io.headrace.operators.Parcel;
 import io.headrace.windows.Held.Bounds;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.XXH64;
+import org.apache.spark.unsafe.Platform;
 
 /**
  * Windows whose bounds an event's own columns tell: tumbling, hopping, assigned by an expression,
@@ -19,14 +21,31 @@ final class AlignedWindows extends HeldProcessor {
     /** How many windows a key may have at a time for them to be kept all in one. */
     private static final long MOST_GATHERED = 16;
 
+    /** What Spark's own function begins with. */
+    private static final long SEED = 42;
+
     private final int start;
     private final int end;
+
+    /** How far after the epoch the first window of the key begins. */
+    private transient long offset;
 
     AlignedWindows(WindowTerms terms, Aggregation aggregation, Parcel parcel) {
         super(terms, aggregation, parcel);
         boolean isAssigned = terms.kind().equals("assigned");
         start = isAssigned ? parcel.schema().fieldIndex(Windows.START) : -1;
         end = isAssigned ? parcel.schema().fieldIndex(Windows.END) : -1;
+    }
+
+    @Override
+    void hear(byte[] key) {
+        offset = terms.isStaggered() ? terms.offset(bucket(key)) : terms.offset();
+    }
+
+    /** The bucket of a key, as it is where keys are grouped by it. */
+    private int bucket(byte[] key) {
+        long hash = XXH64.hashUnsafeBytes(key, Platform.BYTE_ARRAY_OFFSET, key.length, SEED);
+        return Math.floorMod(hash, terms.buckets());
     }
 
     @Override
@@ -56,11 +75,7 @@ final class AlignedWindows extends HeldProcessor {
             case "hopping":
                 return terms.size() / terms.every() > MOST_GATHERED;
             case "assigned":
-                // Only those that say so are all of one size, side by side; and where they fire
-                // once, nobody asks for those that are open.
-                return terms.size() == 0
-                        || !terms.firesAgain()
-                        || terms.allowed() / terms.size() > MOST_GATHERED;
+                return true;
             default:
                 return false;
         }
@@ -75,7 +90,7 @@ final class AlignedWindows extends HeldProcessor {
 
     private boolean intoEach(Arrivals.Arrival event, long watermark, PaneRows out) {
         boolean isHeld = false;
-        long last = event.at() - Math.floorMod(event.at() - terms.offset(), terms.every());
+        long last = event.at() - Math.floorMod(event.at() - offset, terms.every());
         long first = last;
         while (first - terms.every() + terms.size() > event.at()) {
             first -= terms.every();

@@ -5,11 +5,8 @@ import io.headrace.operators.Parcel;
 import io.headrace.windows.Held.Bounds;
 import io.headrace.windows.PaneRows.Kind;
 import io.headrace.windows.PaneRows.Label;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
-import java.util.Comparator;
-import java.util.List;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.streaming.ExpiredTimerInfo;
 import org.apache.spark.sql.streaming.TimerValues;
@@ -28,26 +25,13 @@ import scala.jdk.javaapi.CollectionConverters;
  * window's end. Late events: those whose windows the watermark has passed. After a restart: goes on
  * from the last committed batch.
  */
-final class BucketedWindows extends WindowOperator {
-    /** How many buckets there are, unless told otherwise. State is found by it. */
-    static final int BUCKETS = 4096;
-
+final class BucketedWindows extends BucketOperator {
     private static final long serialVersionUID = 1L;
 
-    /** Where columns are: the bucket in the key of a group, the others in its rows. */
+    /** Where the bucket is in the key of a group. */
     private static final int BUCKET = 0;
 
-    private static final int EVENT = 0;
-    private static final int KEY = 1;
-
     private transient Cells cells;
-
-    /** An event and its key; those of a key are side by side, and in their order. */
-    private record Keyed(byte[] key, Arrivals.Arrival event) {
-        static final Comparator<Keyed> ORDER =
-                Comparator.comparing(Keyed::key, Arrays::compare)
-                        .thenComparing(Keyed::event, Arrivals.ORDER);
-    }
 
     BucketedWindows(WindowTerms terms, Aggregation aggregation, Parcel parcel) {
         super(terms, aggregation, parcel);
@@ -64,14 +48,15 @@ final class BucketedWindows extends WindowOperator {
         BufferedIterator<Row> all = rows.buffered();
         long watermark = watermarkFor(all.head(), timers);
         byte[] key = null;
-        cells.open(group.getInt(BUCKET));
+        int bucket = group.getInt(BUCKET);
+        cells.open(bucket);
         for (Keyed each : inOrder(all, out)) {
-            if (!Arrays.equals(key, each.key)) {
-                key = each.key;
+            if (!Arrays.equals(key, each.key())) {
+                key = each.key();
                 cells.turnTo(key);
                 out.turnTo(key);
             }
-            count(each.event, take(each.event, watermark), watermark, out);
+            count(each.event(), take(each.event(), bucket, watermark), watermark, out);
         }
         cells.close(this::timer);
         out.tally();
@@ -83,26 +68,10 @@ final class BucketedWindows extends WindowOperator {
         return CollectionConverters.asScala(new Firing(now(timers)));
     }
 
-    /** Gives events in order; rows that belong to no key are set apart. */
-    private List<Keyed> inOrder(Iterator<Row> rows, PaneRows out) {
-        List<Keyed> events = new ArrayList<>();
-        while (rows.hasNext()) {
-            Row row = rows.next();
-            byte[] bytes = row.getAs(EVENT);
-            if (row.isNullAt(KEY)) {
-                setApart(bytes, out);
-            } else {
-                events.add(new Keyed(row.getAs(KEY), arrivals.arrival(bytes)));
-            }
-        }
-        events.sort(Keyed.ORDER);
-        return events;
-    }
-
     /** Puts an event into its windows; gives whether any of them is not over. */
-    private boolean take(Arrivals.Arrival event, long watermark) {
+    private boolean take(Arrivals.Arrival event, int bucket, long watermark) {
         boolean isTaken = false;
-        long last = event.at() - Math.floorMod(event.at() - terms.offset(), terms.every());
+        long last = event.at() - Math.floorMod(event.at() - terms.offset(bucket), terms.every());
         for (long start = last; start + terms.size() > event.at(); start -= terms.every()) {
             Bounds window = new Bounds(start, start + terms.size());
             if (window.end() > watermark) {

@@ -22,6 +22,7 @@ abstract class WindowOperator extends StatefulProcessor<Row, Row, Row> {
     protected final Arrivals arrivals;
 
     protected transient Evaluator evaluator;
+    private transient Timers timers;
 
     WindowOperator(WindowTerms terms, Aggregation aggregation, Parcel parcel) {
         this.terms = terms;
@@ -33,6 +34,7 @@ abstract class WindowOperator extends StatefulProcessor<Row, Row, Row> {
     @Override
     public void init(OutputMode outputMode, TimeMode timeMode) {
         evaluator = aggregation.evaluator();
+        timers = new Timers(getHandle());
         openState();
     }
 
@@ -81,7 +83,7 @@ abstract class WindowOperator extends StatefulProcessor<Row, Row, Row> {
     /** Sets a timer for the first watermark that is at or beyond a moment, if that ever comes. */
     protected void alarm(long moment) {
         if (moment != Long.MAX_VALUE) {
-            getHandle().registerTimer(timer(moment));
+            timers.set(timer(moment));
         }
     }
 
@@ -98,6 +100,11 @@ abstract class WindowOperator extends StatefulProcessor<Row, Row, Row> {
         return terms.isBehind()
                 ? micros(row.<Long>getAs(Before.COLUMN)) - terms.behind()
                 : now(timers);
+    }
+
+    /** The watermark under which timers have run in the batch before. */
+    protected long watermarkBefore(Row row) {
+        return micros(row.<Long>getAs(Before.COLUMN)) - Math.max(0, terms.behind());
     }
 
     protected long now(TimerValues timers) {

@@ -35,6 +35,9 @@ abstract class WindowProcessor extends WindowOperator {
         super(terms, aggregation, parcel);
     }
 
+    /** Hears which key has events. */
+    void hear(byte[] key) {}
+
     /** Turns to a key. */
     abstract void open();
 
@@ -63,6 +66,7 @@ abstract class WindowProcessor extends WindowOperator {
                 setApart(rows.next().getAs(0), out);
             }
         } else {
+            hear(group.getAs(KEY));
             BufferedIterator<Row> all = rows.buffered();
             long watermark = watermarkFor(all.head(), timers);
             takeAll(arrivals.inOrder(all), watermark, now(timers), out);
@@ -100,7 +104,7 @@ abstract class WindowProcessor extends WindowOperator {
     }
 
     /** For the key of a group: its bytes, null for rows of no key, and the part of a spread one. */
-    private static PaneRows rowsOf(Row group) {
-        return new PaneRows(group.getAs(KEY), group.length() > PART ? group.getAs(PART) : null);
+    private PaneRows rowsOf(Row group) {
+        return new PaneRows(group.getAs(KEY), terms.spread() > 0 ? group.getAs(PART) : null);
     }
 }

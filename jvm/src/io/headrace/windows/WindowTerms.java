@@ -10,7 +10,8 @@ import java.util.List;
 /**
  * What was declared of a window step. Durations are in microseconds; 0 where there is none.
  *
- * @param kind which windows: tumbling, hopping, assigned, sessions, everything, counted, sliding
+ * @param kind which windows: tumbling, staggered, hopping, assigned, sessions, everything, counted,
+ *     sliding
  * @param size how long a window is
  * @param every how far apart windows begin
  * @param offset how far after the epoch the first one begins
@@ -24,7 +25,7 @@ import java.util.List;
  * @param allowed how long after its end a window is corrected
  * @param keepsLate whether late events go on, instead of only being counted
  * @param spread over how many parts a key's events are spread, each with a state of its own; or 0
- * @param buckets over how many buckets the keys of regular windows that fire once are spread
+ * @param buckets over how many buckets the keys are spread of windows that are kept so
  * @param behind by how much it follows the watermark later, as its events come from a step that tells
  *     them so much later; -1 where they come at once
  */
@@ -96,7 +97,7 @@ record WindowTerms(
                 told.path("allowed_us").asLong(),
                 told.path("keep_late").asBoolean(),
                 told.path("spread").asInt(),
-                told.path("buckets").asInt(BucketedWindows.BUCKETS),
+                told.path("buckets").asInt(BucketOperator.BUCKETS),
                 told.path("behind_us").asLong(-1));
     }
 
@@ -110,10 +111,29 @@ record WindowTerms(
         return earlyEvents > 0 || earlyTime > 0 || allowed > 0;
     }
 
-    /** Whether its keys are kept in buckets; state that was kept otherwise is another. */
+    /** Whether its keys are kept in buckets, and each window fires once. */
     boolean isBucketed() {
-        boolean isRegular = kind.equals("tumbling") || kind.equals("hopping");
-        return isRegular && !firesAgain() && spread == 0;
+        return (isTumbling() || kind.equals("hopping")) && !firesAgain() && spread == 0;
+    }
+
+    /** Whether its keys are kept in buckets, and each window may be corrected after its end. */
+    boolean isCorrected() {
+        boolean isPlain = earlyEvents == 0 && earlyTime == 0 && !having && spread == 0;
+        return isTumbling() && allowed > 0 && isPlain && panes == Panes.ACCUMULATING;
+    }
+
+    private boolean isTumbling() {
+        return kind.equals("tumbling") || isStaggered();
+    }
+
+    /** Whether the windows of each bucket of keys begin at a moment of its own. */
+    boolean isStaggered() {
+        return kind.equals("staggered");
+    }
+
+    /** How far after the epoch the first window of a bucket begins. */
+    long offset(int bucket) {
+        return isStaggered() ? size / buckets * bucket : offset;
     }
 
     /** Whether the values of the last pane are needed, to take them back. */

@@ -47,8 +47,10 @@ public final class Windows {
     private static final String KEY = "_key";
     private static final String BUCKET = "_bucket";
     private static final String STRETCH = "_stretch";
+    private static final String CELL = "_cell";
     private static final String SPREAD = "_spread";
     private static final String PART = "_part";
+    private static final String OWN = "_own";
     private static final int SPREADS = 256;
 
     private Windows() {}
@@ -109,6 +111,9 @@ public final class Windows {
         if (terms.isBucketed()) {
             return new BucketedWindows(terms, aggregation, parcel);
         }
+        if (terms.isCorrected()) {
+            return new CorrectedWindows(terms, aggregation, parcel);
+        }
         switch (terms.kind()) {
             case "sessions":
                 return new SessionWindows(terms, aggregation, parcel);
@@ -145,7 +150,7 @@ public final class Windows {
                 rows.select(
                                 parcel.packed(rows).as(ROW),
                                 when(belongs, key).as(KEY));
-        if (terms.isBehind()) {
+        if (terms.isBehind() || terms.isCorrected()) {
             grouped = grouped.withColumn(Before.COLUMN, Before.column(rows.sparkSession()));
         }
         Map<String, Column> groups = groupedBy(terms);
@@ -161,16 +166,28 @@ public final class Windows {
     /** What rows are grouped by. Those that belong to no key are spread over all partitions. */
     private static Map<String, Column> groupedBy(WindowTerms terms) {
         Map<String, Column> columns = new LinkedHashMap<>();
+        Column bucket = spread(coalesce(col(KEY), col(ROW)), terms.buckets());
+        // For the cells of the state store; rows have none.
+        Column none = lit(null).cast(DataTypes.LongType);
         if (terms.isBucketed()) {
-            columns.put(BUCKET, spread(coalesce(col(KEY), col(ROW)), terms.buckets()));
-            // For the cells of the state store; rows have none.
-            columns.put(STRETCH, lit(null).cast(DataTypes.LongType));
+            columns.put(BUCKET, bucket);
+            columns.put(STRETCH, none);
+            return columns;
+        }
+        if (terms.isCorrected()) {
+            // The other way round, so that neither takes the other's state for its own.
+            columns.put(CELL, none);
+            columns.put(BUCKET, bucket);
             return columns;
         }
         columns.put(KEY, col(KEY));
         columns.put(SPREAD, when(col(KEY).isNull(), spread(col(ROW), SPREADS)));
         if (terms.spread() > 0) {
             columns.put(PART, spread(col(ROW), terms.spread()));
+        }
+        if (terms.isStaggered()) {
+            // Their bounds were others once, and state of those is not to be gone on with.
+            columns.put(OWN, lit(true));
         }
         return columns;
     }
