@@ -84,7 +84,7 @@ velocity = once.window(
     "velocity",
     tumbling(minutes(5), staggered=True),
     by="card",
-    late=refire(minutes(10)),
+    late=refire(minutes(5)),
     payments="count(*)",
     spent="sum(cents)",
 )

@@ -104,12 +104,12 @@ class Sender:
     def _close(self) -> None:
         """Send one more to each partition: event time goes on with events alone.
 
-        They are of no card and no user, and nobody waits for their own result.
+        They are of no card and no user.
         """
         at = self._latest + CLOSING
         for partition in range(PARTITIONS):
             name = f"closing-{partition}"
-            self._send(_of_nobody(name, at), partition)
+            self._send(of_nobody(name, at), partition)
             self._ids.discard(name)
             self.sent -= 1
             self.acknowledged -= 1
@@ -140,7 +140,8 @@ class Sender:
             self._bank.change(change.profile)
 
 
-def _of_nobody(name: str, at: datetime) -> Transaction:
+def of_nobody(name: str, at: datetime) -> Transaction:
+    """Give a transaction for whose result nobody waits."""
     return Transaction(name, name, 0, 0, "XX", "nobody", declined=True, made_at=at)
 
 
