@@ -13,6 +13,7 @@ from window_cases import (
     KINDS,
     PLANS,
     SPREADABLE,
+    START,
     TICK,
     History,
     corrected,
@@ -21,6 +22,7 @@ from window_cases import (
     seeded,
     spread,
 )
+from window_model_terms import Event, Windowing
 from window_soak import again
 from window_trial import Trial
 from window_verdict import try_history
@@ -73,6 +75,33 @@ def test_state_of_windows_that_fire_once_is_refused_by_those_that_are_corrected(
         Trial(spark, tmp_path, changed).run()
 
     assert name_failure(str(refused.value), "shop").slug == "state-differs"
+
+
+def test_windows_that_are_to_be_corrected_for_longer_are_not_forgotten_sooner(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    step = Windowing("tumbling", 5 * TICK, late="refire", allowed=5 * TICK)
+    first, late = (Event(START + at * TICK, 1, "a", offset=at) for at in (1, 2))
+    # The timer of before, for second 10, fires under the watermark of second 12.
+    seconds = (7, 12, 13, 14)
+    history = History(
+        step=step,
+        clocks=[START // 1000 + second * 1000 for second in seconds],
+        rows=[{0: [first]}, {}, {}, {0: [late]}],
+        dead=[0] * 4,
+        then=["batch"] * 4,
+    )
+    part = replace(history, clocks=history.clocks[:1], rows=history.rows[:1])
+    Trial(spark, tmp_path, replace(part, dead=[0], then=["batch"])).run()
+
+    longer = replace(history, step=replace(step, allowed=20 * TICK))
+    trial = Trial(spark, tmp_path, longer)
+    trial.run()
+
+    panes = [pane for given in trial.given.values() for pane in given.panes[0]]
+    assert [(pane.pane, pane.pane_number, pane.values) for pane in panes] == [
+        ("late", 2, (2,))
+    ]
 
 
 @pytest.mark.parametrize("seed", range(2))
