@@ -60,7 +60,7 @@ final class CorrectedWindows extends BucketOperator {
         cells.open(bucket);
         for (Keyed each : events) {
             long end = end(each.event(), bucket);
-            if (!isOver(end, watermark)) {
+            if (!isExpired(end, watermark)) {
                 cells.expect(end, each.key());
             }
         }
@@ -74,7 +74,7 @@ final class CorrectedWindows extends BucketOperator {
                 out.turnTo(key);
             }
             long end = end(each.event(), bucket);
-            boolean isTaken = !isOver(end, watermark);
+            boolean isTaken = !isExpired(end, watermark);
             if (isTaken) {
                 take(each.event(), end, watermark, fired, out);
             }
@@ -105,9 +105,9 @@ final class CorrectedWindows extends BucketOperator {
      */
     private java.util.Iterator<Row> ended(Row cell, long end, long watermark) {
         boolean isTooSoon = end > watermark;
-        boolean isOver = isOver(end, watermark);
-        Firing panes = isTooSoon ? null : new Firing(end, isOver);
-        if (!isOver) {
+        boolean isExpired = isExpired(end, watermark);
+        Firing panes = isTooSoon ? null : new Firing(end, isExpired);
+        if (!isExpired) {
             setTimer(cell, end, isTooSoon);
         }
         return isTooSoon ? Collections.emptyIterator() : panes;
@@ -115,7 +115,7 @@ final class CorrectedWindows extends BucketOperator {
 
     /** Takes a window away that can be corrected no more. */
     private java.util.Iterator<Row> forgotten(Row cell, long end, long watermark) {
-        if (isOver(end, watermark)) {
+        if (isExpired(end, watermark)) {
             cells.clear(cell);
         } else {
             setTimer(cell, end, false);
@@ -165,10 +165,6 @@ final class CorrectedWindows extends BucketOperator {
         kept.number++;
         byte[] result = evaluator.result(kept.buffer);
         out.pane(new Label(bounds(kept.end), null, kind, kept.number), result, false);
-    }
-
-    private boolean isOver(long end, long watermark) {
-        return plus(end, terms.allowed()) <= watermark;
     }
 
     private long end(Arrivals.Arrival event, int bucket) {

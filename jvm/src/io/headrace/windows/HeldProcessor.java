@@ -95,10 +95,6 @@ abstract class HeldProcessor extends WindowProcessor {
         }
     }
 
-    protected boolean isExpired(long end, long watermark) {
-        return plus(end, terms.allowed()) <= watermark;
-    }
-
     /** How many marks of an early firing by time lie at or before a watermark. */
     protected long marks(long start, long watermark) {
         return terms.earlyTime() == 0

@@ -57,6 +57,11 @@ abstract class WindowOperator extends StatefulProcessor<Row, Row, Row> {
         return !row.isNullAt(field) && row.getBoolean(field);
     }
 
+    /** Whether a window can be corrected no more. */
+    protected boolean isExpired(long end, long watermark) {
+        return plus(end, terms.allowed()) <= watermark;
+    }
+
     /** Counts an event; one that no window has taken is late. */
     protected void count(
             Arrivals.Arrival event, boolean isTaken, long watermark, PaneRows out) {
