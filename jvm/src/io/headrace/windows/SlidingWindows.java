@@ -12,23 +12,34 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.NavigableSet;
 import java.util.TreeSet;
+import org.apache.spark.unsafe.Platform;
 
 /**
  * A window for each event: what happened to its key in the time before it.
  *
  * <p>State: the events of each key, until the watermark has passed the window's length and the time
  * in which panes are corrected beyond them and the key has another event, or beyond the last of
- * them and half the length more. Late events: those that the watermark had passed by more than that
- * time when they came. After a restart: goes on from the last committed batch.
+ * them and half the length to two and a half lengths more. Late events: those that the watermark
+ * had passed by more than that time when they came. After a restart: goes on from the last
+ * committed batch.
  */
 final class SlidingWindows extends WindowProcessor {
     private static final long serialVersionUID = 1L;
 
-    /** How much later a silent key forgets than it could, as a part of the window's length. */
-    private static final int SILENCES = 2;
+    /** How much later than it could a silent key forgets at the least, in halves of a length. */
+    private static final int SOONEST = 1;
+
+    /** And at the most. */
+    private static final int LATEST = 5;
+
+    /** Of how many moments between those each key has one. */
+    private static final int TURNS = 4096;
 
     private transient SlidEvents state;
     private transient TreeSet<Slid> events;
+
+    /** Which of the moments is the key's. */
+    private transient int turn;
 
     SlidingWindows(WindowTerms terms, Aggregation aggregation, Parcel parcel) {
         super(terms, aggregation, parcel);
@@ -37,6 +48,12 @@ final class SlidingWindows extends WindowProcessor {
     @Override
     void openState() {
         state = new SlidEvents(getHandle(), terms.name(), arrivals);
+    }
+
+    @Override
+    void hear(byte[] key) {
+        // A key begins with its hash.
+        turn = Math.floorMod(Platform.getLong(key, Platform.BYTE_ARRAY_OFFSET), TURNS);
     }
 
     @Override
@@ -100,11 +117,13 @@ final class SlidingWindows extends WindowProcessor {
     /**
      * When to look for events of a key that has fallen silent, the given one being its last; while
      * it has events, it forgets with each of them. A little later than need be: a key that goes on
-     * after a while needs no timer. Each key looks at a time of its own; at times that all keys
-     * share, one batch would look for all.
+     * after a while needs no timer. Each key waits for a time of its own: where a crowd of keys
+     * begins together, all would look together as well, and do so again and again.
      */
     private long forgotten(Slid last) {
-        return plus(endOf(last), Math.max(1, terms.size() / SILENCES));
+        long half = Math.max(1, terms.size() / 2);
+        long spread = half * (LATEST - SOONEST) / TURNS * turn;
+        return plus(endOf(last), plus(half * SOONEST, spread));
     }
 
     private long endOf(Slid slid) {

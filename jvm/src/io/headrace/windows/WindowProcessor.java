@@ -35,7 +35,7 @@ abstract class WindowProcessor extends WindowOperator {
         super(terms, aggregation, parcel);
     }
 
-    /** Hears which key has events. */
+    /** Hears which key is at hand. */
     void hear(byte[] key) {}
 
     /** Turns to a key. */
@@ -79,6 +79,7 @@ abstract class WindowProcessor extends WindowOperator {
     public Iterator<Row> handleExpiredTimer(Row group, TimerValues timers, ExpiredTimerInfo info) {
         PaneRows out = rowsOf(group);
         long watermark = now(timers);
+        hear(group.getAs(KEY));
         open();
         pass(watermark, out);
         store(watermark);
