@@ -46,7 +46,10 @@ CONF = {
     "spark.sql.shuffle.partitions": "2",
     "spark.driver.memory": "2g",
     # A million cards and the ids of ten minutes are more than half a gigabyte holds.
-    "spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB": "2048",
+    "spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB": "1024",
+    # For a snapshot a store writes all it has in memory to disk, and a batch waits for
+    # it; but Spark takes only one in a minute away, whatever there is.
+    "spark.sql.streaming.stateStore.minDeltasForSnapshot": "30",
     # To count the rows of its state, Spark reads each before it writes it.
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
 }
