@@ -14,7 +14,7 @@ from typing import Any
 
 import psycopg
 import redis
-from bank import TABLES
+from bank_at_work import TABLES
 from opensearchpy import OpenSearch, helpers
 
 LAKE = Path(__file__).with_name("bank_lake.py")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from bank import TABLES, Bank
+from bank_at_work import TABLES, Bank
 from bank_copies import (
     Rows,
     differences,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import PurePath
 
 import pytest
@@ -52,3 +54,24 @@ def test_a_name_that_says_nothing_is_caught(path: str) -> None:
 )
 def test_a_name_that_contains_such_a_word_is_not_caught(path: str) -> None:
     assert not empty_words(PurePath(path))
+
+
+def shared_names(paths: Iterable[PurePath]) -> set[str]:
+    """Give the names that several modules have, of those that tests import by name."""
+    modules = (path for path in paths if path.suffix == ".py")
+    named = Counter(path.stem for path in modules if path.stem != "conftest")
+    return {name for name, times in named.items() if times > 1}
+
+
+def test_no_two_modules_of_the_tests_have_one_name() -> None:
+    rooms = (ROOT / "tests", ROOT / "examples" / "fraud")
+    paths = [path for path in files() if any(room in path.parents for room in rooms)]
+
+    assert paths
+    assert not shared_names(paths)
+
+
+def test_a_name_that_two_modules_have_is_caught() -> None:
+    paths = ["tests/faults/bank.py", "examples/fraud/bank.py", "tests/unit/conftest.py"]
+
+    assert shared_names(map(PurePath, [*paths, "tests/conftest.py"])) == {"bank"}
