@@ -86,6 +86,14 @@ def test_the_driver_collects_garbage_in_parallel(spark: SparkSession) -> None:
     assert all(name.startswith("PS ") for name in names)
 
 
+def test_the_allocator_has_few_arenas(spark: SparkSession) -> None:
+    assert spark._jvm is not None
+
+    given = os.environ.get("MALLOC_ARENA_MAX", "4")
+
+    assert spark._jvm.System.getenv("MALLOC_ARENA_MAX") == given
+
+
 def test_python_workers_run_this_interpreter(spark: SparkSession) -> None:
     def interpreter(_: int) -> str:
         return sys.executable

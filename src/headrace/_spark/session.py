@@ -84,6 +84,8 @@ _LOCAL_DELTA = {"spark.databricks.delta.snapshotPartitions": "2"}
 _DIVIDED = re.compile(r"-Xm[sn]|-XX:(NewRatio|(Max|Initial|Min)?(New|Heap)Size\w*)=")
 _NEW = ("-XX:NewRatio=1", "-XX:-UseAdaptiveSizePolicy", "-XX:SurvivorRatio=6")
 
+_ARENAS = "4"
+
 _JVM_END_SECONDS = 30
 
 _MASTER = re.compile(r"local(\[.+\])?|spark://.+|k8s://.+|yarn")
@@ -273,6 +275,9 @@ def _environment(java_home: Path, *, local: bool) -> Iterator[None]:
     # has none of our packages. On a cluster the user knows better where Python is.
     if not local and "PYSPARK_PYTHON" in os.environ:
         del wanted["PYSPARK_PYTHON"]
+    # What RocksDB frees is only used again by threads of the same arena, of which
+    # glibc makes eight for a core: the process grows beyond all that it was allowed.
+    wanted["MALLOC_ARENA_MAX"] = os.environ.get("MALLOC_ARENA_MAX", _ARENAS)
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
     try:
