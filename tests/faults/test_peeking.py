@@ -29,6 +29,8 @@ DRIVER = Path(__file__).with_name("peeked.py")
 # Records bear the time of their rows, and a log does not keep what is months old.
 START = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) - hours(2)
 ROUND = timedelta(minutes=1)
+# When a minute has its last records, one in each partition.
+SETTLED = timedelta(seconds=29)
 MINUTES, MANY_MINUTES = 6, 12
 # From here on there is a watermark that the oldest payments are behind.
 LATE_FROM = 3
@@ -61,20 +63,23 @@ class World:
     def write(self, minute: int) -> None:
         """Write what a minute has, and wait until the log has it."""
         begin = START + minute * ROUND
+        closing = [begin + SETTLED + timedelta(milliseconds=n) for n in (0, 1)]
         for card in CARDS:
             self._send("limits", card, {"cents": minute}, begin)
+        for _ in range(3):
+            self._refund(begin + self._moment())
+        for partition, at in enumerate(closing):
+            self._send("limits", "none", {"cents": 0}, at, partition)
+            self._refund(at, partition)
+        # One watermark holds for all, so payments are settled when they are the last.
+        assert self._producer.flush(60) == 0
         # In some minutes the largest time is not among the last records.
         for _ in range(300 if minute % 3 == 2 else 20):
             self._payment(begin + self._moment())
         if minute >= LATE_FROM:
             self._payment(begin - timedelta(hours=2))
-        for _ in range(3):
-            self._refund(begin + self._moment())
-        for partition in (0, 1):
-            at = begin + timedelta(seconds=29, milliseconds=partition)
+        for partition, at in enumerate(closing):
             self._payment(at, partition)
-            self._refund(at, partition)
-            self._send("limits", "none", {"cents": 0}, at, partition)
         assert self._producer.flush(60) == 0
 
     def is_read(self, pipeline_name: str) -> bool:
@@ -87,7 +92,7 @@ class World:
         return sum(max(place.offset, 0) for place in read) == len(self.sent)
 
     def _moment(self) -> timedelta:
-        return timedelta(seconds=self._chance.uniform(0, 29))
+        return self._chance.uniform(0, 1) * SETTLED
 
     def _payment(self, at: datetime, partition: int | None = None) -> None:
         card, number = self._chance.choice(CARDS), len(self.sent)
@@ -181,14 +186,14 @@ def test_what_is_told_is_the_same_and_comes_with_the_events_that_complete_it(
         make_missing_topics(administer(bootstrap, None), declared)
         conditions = Conditions(bootstrap, str(tmp_path / declared.name))
         running[peek] = start(declared, spark, conditions)
+    knew: dict[bool, list[int]] = {True: [], False: []}
     try:
         for minute in range(MINUTES):
             world.write(minute)
-            for delivering in running.values():
+            for peek, delivering in running.items():
                 delivering.query.processAllAvailable()
-        reached = {
-            peek: last_watermark(delivering) for peek, delivering in running.items()
-        }
+                if last_watermark(delivering) == settled(minute):
+                    knew[peek].append(minute)
     finally:
         for delivering in running.values():
             delivering.stop()
@@ -198,19 +203,23 @@ def test_what_is_told_is_the_same_and_comes_with_the_events_that_complete_it(
     for output in OUTPUTS:
         assert found[True][output] == found[False][output], output
         assert found[True][output], output
-    last = world.sent[-1][2] - timedelta(milliseconds=1) - LAG
-    # With its last events a batch knows of them, or it does not.
-    assert reached[True] == last
-    assert reached[False] < last
+    # With its last events a batch knows of them, or it does not. A look that takes too
+    # long on a busy machine is given up, so not every batch has to.
+    assert knew[True]
+    assert not knew[False]
 
 
-def last_watermark(delivering: Delivering) -> datetime:
-    """Give the watermark of the last batch that had events."""
+def settled(minute: int) -> datetime:
+    """Give the watermark that the last records of a minute bring."""
+    return START + minute * ROUND + SETTLED - LAG
+
+
+def last_watermark(delivering: Delivering) -> datetime | None:
+    """Give the watermark of the last batch that had events, if there was any."""
     *_, last = (
         batch.watermark for batch in told(delivering) if batch.windows["slid"]["in"]
     )
-    assert last
-    return datetime.fromisoformat(last)
+    return None if last is None else datetime.fromisoformat(last)
 
 
 def test_it_is_told_once_though_the_driver_dies(bootstrap: str, tmp_path: Path) -> None:
