@@ -50,6 +50,15 @@ class Supervised:
         """The names of the errors with which it has ended."""
         return set(re.findall(r"Error \[([a-z-]+)\]", self.log.read_text()))
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether each batch that was begun is in all sinks, not in some of them."""
+        begun, ended = (
+            {path.name for path in (self.home / "checkpoint" / part).glob("[0-9]*")}
+            for part in ("offsets", "commits")
+        )
+        return begun == ended
+
     def kill(self) -> None:
         """Kill driver and JVM at once."""
         process = self._process
