@@ -108,6 +108,11 @@ public final class Parcel implements Serializable {
         return key;
     }
 
+    /** Gives the hash that the bytes of a key begin with. */
+    public static long hashOf(byte[] key) {
+        return Platform.getLong(key, Platform.BYTE_ARRAY_OFFSET);
+    }
+
     /** Gives the row of a key's bytes, or null where there are none. */
     public UnsafeRow unpackKeyIfAny(byte[] key) {
         if (key == null) {

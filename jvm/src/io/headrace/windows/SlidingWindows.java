@@ -12,7 +12,6 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.NavigableSet;
 import java.util.TreeSet;
-import org.apache.spark.unsafe.Platform;
 
 /**
  * A window for each event: what happened to its key in the time before it.
@@ -52,8 +51,7 @@ final class SlidingWindows extends WindowProcessor {
 
     @Override
     void hear(byte[] key) {
-        // A key begins with its hash.
-        turn = Math.floorMod(Platform.getLong(key, Platform.BYTE_ARRAY_OFFSET), TURNS);
+        turn = Math.floorMod(Parcel.hashOf(key), TURNS);
     }
 
     @Override
