@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -51,8 +52,9 @@ def delete_topic(job: Job, topic: str) -> None:
     wait_until(f"{topic} is gone", lambda: topic not in admin.list_topics().topics)
 
 
-def batches(job: Job, log: str) -> list[int]:
-    names = [path.name for path in (job.checkpoint / log).iterdir()]
+def batches(checkpoint: Path, log: str) -> list[int]:
+    """Give the numbers that one of Spark's two logs of batches has."""
+    names = [path.name for path in (checkpoint / log).iterdir()]
     return sorted(int(name) for name in names if name.isdigit())
 
 
@@ -64,7 +66,7 @@ def forget(job: Job, log: str, batch: int) -> None:
 
 def forget_last_commit(job: Job) -> int:
     """Bring the checkpoint to where a crash before Spark's commit leaves it."""
-    last = batches(job, "commits")[-1]
+    last = batches(job.checkpoint, "commits")[-1]
     forget(job, "commits", last)
     return last
 

@@ -11,6 +11,8 @@ import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ledgers import batches
+
 COMMAND = "from headrace.cli import main; main()"
 
 
@@ -53,11 +55,8 @@ class Supervised:
     @property
     def is_settled(self) -> bool:
         """Whether each batch that was begun is in all sinks, not in some of them."""
-        begun, ended = (
-            {path.name for path in (self.home / "checkpoint" / part).glob("[0-9]*")}
-            for part in ("offsets", "commits")
-        )
-        return begun == ended
+        checkpoint = self.home / "checkpoint"
+        return batches(checkpoint, "offsets") == batches(checkpoint, "commits")
 
     def kill(self) -> None:
         """Kill driver and JVM at once."""

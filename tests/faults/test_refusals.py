@@ -106,9 +106,9 @@ def test_offsets_that_were_planned_anew_are_refused(
 def test_an_older_copy_of_the_checkpoint_writes_nothing_that_is_there(
     job: Job, workshop: Workshop
 ) -> None:
-    for last in batches(job, "commits")[-2:]:
+    for last in batches(job.checkpoint, "commits")[-2:]:
         forget(job, "commits", last)
-    forget(job, "offsets", batches(job, "offsets")[-1])
+    forget(job, "offsets", batches(job.checkpoint, "offsets")[-1])
 
     told = workshop.run(job)
 
