@@ -31,10 +31,10 @@ format: .venv/ready ## format the Python code
 
 chaos: ready ## kill drivers and brokers at length; SEED=n replays a run
 	$(BIN)/pytest -m long
-	PYTHONPATH=tests $(BIN)/python tests/faults/chaos.py $(if $(SEED),--seed $(SEED))
+	PYTHONPATH=tests $(BIN)/python -m support.harness.chaos $(if $(SEED),--seed $(SEED))
 
 soak: ready ## hold windows against their model at length; SEED=n replays a run
-	$(BIN)/python tests/spark/window_soak.py --cases 300 $(if $(SEED),--seed $(SEED))
+	PYTHONPATH=tests $(BIN)/python -m support.cases.window_soak --cases 300 $(if $(SEED),--seed $(SEED))
 
 bench: ready ## measure throughput beside plain Spark, latency, windows, stores, joins, fraud
 	$(BIN)/python bench/delivery.py

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from rig import Job, Workshop
 
 from headrace.artifacts import spark_groups
 from headrace.services import Stack
 from headrace.services.addresses import Addresses
 from headrace.settings import load_settings
 from headrace.testing import session
+from support.harness.rig import Job, Workshop
 
 
 @pytest.fixture(scope="session")

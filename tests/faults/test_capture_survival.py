@@ -13,8 +13,10 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from bank_at_work import TABLES, Bank
-from bank_copies import (
+
+from headrace.services import SERVICES, Stack
+from support.harness.bank_at_work import TABLES, Bank
+from support.harness.bank_copies import (
     Rows,
     differences,
     in_database,
@@ -22,16 +24,15 @@ from bank_copies import (
     in_opensearch,
     in_redis,
 )
-from killing import kill
-from supervised import COMMAND, Supervised
-from waiting import wait_until
-
-from headrace.services import SERVICES, Stack
+from support.harness.killing import kill
+from support.harness.rig import PIPELINES
+from support.harness.supervised import COMMAND, Supervised
+from support.harness.waiting import wait_until
 
 ROWS = int(os.environ.get("BANK_ROWS", "10000"))
 SEED = int(os.environ.get("BANK_SEED", "1"))
 SERVERS = ("connect", "postgres", "kafka", "redis", "opensearch")
-PIPELINE = Path(__file__).with_name("bank_pipeline.py")
+PIPELINE = PIPELINES / "bank_pipeline.py"
 
 
 @pytest.fixture

@@ -18,12 +18,12 @@ from typing import Any
 import psutil
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
-from numbered_events import create
-from rig import group
-from standalone import Cluster, Worker, kill
-from waiting import wait_until
 
 from headrace.log import client_settings, writer_settings
+from support.harness.numbered_events import create
+from support.harness.rig import group
+from support.harness.standalone import Cluster, Worker, kill
+from support.harness.waiting import wait_until
 
 HEADRACE = Path(sys.executable).parent / "headrace"
 

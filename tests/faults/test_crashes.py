@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from numbered_events import CommittedReader
-from rig import PHASES, Job, watched
+
+from support.harness.numbered_events import CommittedReader
+from support.harness.rig import PHASES, Job, watched
 
 
 def faults(job: Job, reader: CommittedReader) -> list[str]:

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
-from grouped import OUTPUTS
-from numbered_events import create
-from rig import Ending, ending, launch
-from test_window_crashes import committed
 
 from headrace.log import Reading, administer, writer_settings
+from support.harness.committed import committed
+from support.harness.numbered_events import create
+from support.harness.rig import PIPELINES, Ending, ending, launch
+from support.pipelines.grouped import OUTPUTS
 
-DRIVER = Path(__file__).with_name("grouped.py")
+DRIVER = PIPELINES / "grouped.py"
 CHANGES = 1500
 TOPICS = {"orders": "groups-orders", "customers": "groups-customers"}
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
-from joined import OUTPUTS
-from numbered_events import create
-from rig import Ending, ending, launch
-from test_window_crashes import committed
 
 from headrace.log import writer_settings
+from support.harness.committed import committed
+from support.harness.numbered_events import create
+from support.harness.rig import PIPELINES, Ending, ending, launch
+from support.pipelines.joined import OUTPUTS
 
-DRIVER = Path(__file__).with_name("joined.py")
+DRIVER = PIPELINES / "joined.py"
 EVENTS = 900
 # Brokers forget records whose own time is long ago.
 BEGAN_AT = datetime.now(UTC).replace(microsecond=0) - timedelta(hours=3)

@@ -7,12 +7,12 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from copying import Copying, read_rows
 from pyspark.sql import SparkSession
 
 from headrace import Pipeline, Stream, sinks
 from headrace.sinks import KafkaSink
 from headrace.testing import SinkContract, SinkRow
+from support.harness.copying import Copying, read_rows
 
 _NUMBERS = count(1)
 

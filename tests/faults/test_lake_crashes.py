@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from rig import Ending, ending, launch, stopped_jvm
-from waiting import wait_until
 
 from headrace.sinks import read_files
+from support.harness.rig import PIPELINES, Ending, ending, launch, stopped_jvm
+from support.harness.waiting import wait_until
 
 # Each kills a dozen drivers.
 pytestmark = pytest.mark.long
 
-DRIVER = Path(__file__).with_name("lake_driver.py")
+DRIVER = PIPELINES / "lake_driver.py"
 
 KEYS, PER_BATCH = 5, 40
 

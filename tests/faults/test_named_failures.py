@@ -18,12 +18,12 @@ from pathlib import Path
 import pytest
 from confluent_kafka import IsolationLevel, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
-from ledgers import delete_topic, forget, ledger, progress_topic
-from numbered_events import Account, create
-from rig import Ending, Job, Workshop, ending, stopped_jvm
-from waiting import wait_until
 
 from headrace.services import Stack
+from support.harness.ledgers import delete_topic, forget, ledger, progress_topic
+from support.harness.numbered_events import Account, create
+from support.harness.rig import Ending, Job, Workshop, ending, stopped_jvm
+from support.harness.waiting import wait_until
 
 # Clients that give up within seconds, so that a test need not wait for minutes.
 IMPATIENT = {

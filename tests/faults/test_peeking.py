@@ -12,20 +12,20 @@ from threading import Thread
 from typing import Any
 
 from confluent_kafka import Consumer, Producer, TopicPartition
-from numbered_events import create
-from peeked import LAG, LATE, OUTPUTS, SLIDING, pipeline, told
 from pyspark.sql import SparkSession
-from rig import ending, launch
-from test_window_crashes import committed
-from waiting import wait_until
 
 from headrace import hours
 from headrace.delivery import Delivering
 from headrace.log import administer, client_settings, writer_settings
 from headrace.runtime.run import Conditions, start
 from headrace.runtime.topics import make_missing_topics
+from support.harness.committed import committed
+from support.harness.numbered_events import create
+from support.harness.rig import PIPELINES, ending, launch
+from support.harness.waiting import wait_until
+from support.pipelines.peeked import LAG, LATE, OUTPUTS, SLIDING, pipeline, told
 
-DRIVER = Path(__file__).with_name("peeked.py")
+DRIVER = PIPELINES / "peeked.py"
 # Records bear the time of their rows, and a log does not keep what is months old.
 START = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) - hours(2)
 ROUND = timedelta(minutes=1)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from copying import Copying
 from psycopg.sql import SQL, Identifier
 from pyspark.sql import SparkSession
 
@@ -17,6 +16,7 @@ from headrace import DeliveryError, sinks
 from headrace.services.addresses import Addresses
 from headrace.sinks import PostgresSink
 from headrace.testing import SinkContract, SinkRow
+from support.harness.copying import Copying
 
 _NUMBERS = count(1)
 

@@ -10,14 +10,14 @@ from urllib.parse import urlsplit
 
 import psycopg
 import pytest
-from copies import Copies
-from direct import Direct
 from pyspark.sql import SparkSession
-from rig import ending, stopped_jvm
-from tables import Accounts, row
-from waiting import wait_until
 
 from headrace import DeliveryError
+from support.harness.copies import Copies
+from support.harness.direct import Direct
+from support.harness.rig import ending, stopped_jvm
+from support.harness.tables import Accounts, row
+from support.harness.waiting import wait_until
 
 
 @pytest.fixture

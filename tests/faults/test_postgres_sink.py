@@ -9,12 +9,12 @@ from typing import Any
 
 import psycopg
 import pytest
-from direct import Direct
 from pyspark.sql import SparkSession
-from tables import Accounts, row
 
 from headrace import DeliveryError
 from headrace.delivery import SinkTerms
+from support.harness.direct import Direct
+from support.harness.tables import Accounts, row
 
 
 @pytest.fixture

@@ -13,18 +13,18 @@ from typing import Annotated, Any
 
 import pytest
 import redis
-from cut_line import CutLine
-from deliveries import Deliveries, Sent
-from killing import kill
-from lanes import Lanes, java_records, refusal
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
-from waiting import wait_until
 
 from headrace import DeliveryError, digits, event, sinks
 from headrace.services import Stack
 from headrace.sinks import Sink
 from headrace.testing import SinkContract, SinkRow
+from support.harness.cut_line import CutLine
+from support.harness.deliveries import Deliveries, Sent
+from support.harness.killing import kill
+from support.harness.lanes import Lanes, java_records, refusal
+from support.harness.waiting import wait_until
 
 
 @pytest.fixture(scope="module")

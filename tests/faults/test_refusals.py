@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from ledgers import (
+
+from support.harness.ledgers import (
     batches,
     delete_checkpoint,
     delete_topic,
@@ -15,8 +16,8 @@ from ledgers import (
     progress_topic,
     rewrite,
 )
-from numbered_events import Account, produce
-from rig import Job, Workshop
+from support.harness.numbered_events import Account, produce
+from support.harness.rig import Job, Workshop
 
 
 @pytest.fixture

@@ -9,17 +9,17 @@ from typing import Any
 
 import psycopg
 import pytest
-from copying import Copying, read_rows
 from psycopg.sql import SQL, Identifier
 from pyspark.sql import SparkSession
-from tables import Accounts
-from waiting import wait_until
 
 from headrace import DeliveryError, sinks
 from headrace._spark.delivery import delivery_report
 from headrace.delivery import SinkTerms, Terms, deliver
 from headrace.services.addresses import Addresses
 from headrace.testing import SinkRow
+from support.harness.copying import Copying, read_rows
+from support.harness.tables import Accounts
+from support.harness.waiting import wait_until
 
 ROWS = [[SinkRow(f"k{n}", n, "x") for n in range(s, s + 20)] for s in (0, 20)]
 

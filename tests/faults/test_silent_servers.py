@@ -14,13 +14,13 @@ from uuid import uuid4
 import psutil
 import psycopg
 import pytest
-from lanes import Lanes, refusal
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
-from tables import Accounts
-from waiting import wait_until
 
 from headrace.services import Stack
+from support.harness.lanes import Lanes, refusal
+from support.harness.tables import Accounts
+from support.harness.waiting import wait_until
 
 # More than the buffers of a connection hold, so that who writes it has to wait.
 MUCH = "x" * 32 * 1024 * 1024

@@ -9,12 +9,12 @@ from typing import Any
 
 import psycopg
 import pytest
-from direct import Direct
 from pyspark.sql import SparkSession
-from tables import Accounts, row
-from waiting import wait_until
 
 from headrace import DeliveryError
+from support.harness.direct import Direct
+from support.harness.tables import Accounts, row
+from support.harness.waiting import wait_until
 
 KEYS = [f"k{number}" for number in range(9)]
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 import redis
-import store_driver
 from opensearchpy import OpenSearch
 from pyspark.sql import SparkSession
-from rig import ending, launch
-from store_driver import batches, deliver, left_by
 
-DRIVER = Path(store_driver.__file__)
+from support.harness.rig import PIPELINES, ending, launch
+from support.pipelines.store_driver import batches, deliver, left_by
+
+DRIVER = PIPELINES / "store_driver.py"
 
 PHASES = ("lane-fenced", "rows-flushed", "commit-in-doubt", "record-sent")
 

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 import redis
 from confluent_kafka import Consumer, Producer
-from numbered_events import create
 from opensearchpy import OpenSearch
 from pyspark.sql import SparkSession
 
@@ -18,6 +17,7 @@ from headrace import DeliveryError, Pipeline, event, kafka, sinks
 from headrace.log import writer_settings
 from headrace.runtime.run import Conditions, start
 from headrace.services.addresses import Addresses
+from support.harness.numbered_events import create
 
 
 @event(key="card")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import sys
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -12,16 +11,6 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
-from numbered_events import create
-from rig import Ending, ending, launch
-from waiting import wait_until
-
-# The histories stand beside the tests that hold Spark against the model.
-sys.path.append(str(Path(__file__).parents[1] / "spark"))
-
-from table_cases import lived, partitioned, seeded
-from table_wire import envelope, named
-from tabled import pipeline
 
 from headrace.log import (
     COMPACTED,
@@ -35,8 +24,14 @@ from headrace.log import (
 from headrace.plan.changes import ReadChanges
 from headrace.plan.steps import walk
 from headrace.runtime.table_check import Checked, check_table
+from support.cases.table_cases import lived, partitioned, seeded
+from support.cases.table_wire import envelope, named
+from support.harness.numbered_events import create
+from support.harness.rig import PIPELINES, Ending, ending, launch
+from support.harness.waiting import wait_until
+from support.pipelines.tabled import pipeline
 
-DRIVER = Path(__file__).with_name("tabled.py")
+DRIVER = PIPELINES / "tabled.py"
 CASES = 60
 PARTITIONS = 3
 NUMBERS = count(1)

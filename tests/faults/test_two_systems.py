@@ -9,11 +9,11 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from copies import Copies
-from rig import ending, stopped_jvm
-from waiting import wait_until
 
 from headrace.services import Stack
+from support.harness.copies import Copies
+from support.harness.rig import ending, stopped_jvm
+from support.harness.waiting import wait_until
 
 
 @pytest.fixture

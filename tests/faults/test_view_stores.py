@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
-from numbered_events import create
 from pyspark.sql import SparkSession
 
 from headrace import Pipeline, ViewError, event, kafka, minutes, tumbling
@@ -21,6 +20,7 @@ from headrace.runtime.topics import make_missing_topics
 from headrace.services.addresses import Addresses
 from headrace.views import AsOf, ViewClient
 from headrace.views.keeping import Surroundings, keeping
+from support.harness.numbered_events import create
 
 STORES = ["redis", "postgres"]
 

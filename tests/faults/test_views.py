@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from rig import ending, launch
-from view_bank import Bank, Server, Watcher, held
-from viewed import pipeline
-from waiting import wait_until
 
 from headrace import ViewError
 from headrace.log import administer
 from headrace.runtime.run import Conditions, start
 from headrace.runtime.topics import make_missing_topics
 from headrace.views import AsOf, ViewClient
+from support.harness.rig import PIPELINES, ending, launch
+from support.harness.view_bank import Bank, Server, Watcher, held
+from support.harness.waiting import wait_until
+from support.pipelines.viewed import pipeline
 
-DRIVER = Path(__file__).with_name("viewed.py")
+DRIVER = PIPELINES / "viewed.py"
 
 
 @contextmanager

@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 import random
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import Consumer, Message, Producer, TopicPartition
-from numbered_events import create
-from rig import Ending, ending, launch
-from windowed import KINDS, NATIVE, keeps_late
+from confluent_kafka import Producer
 
-from headrace.log import client_settings, writer_settings
+from headrace.log import writer_settings
+from support.harness.committed import committed
+from support.harness.numbered_events import create
+from support.harness.rig import PIPELINES, Ending, ending, launch
+from support.pipelines.windowed import KINDS, NATIVE, keeps_late
 
-DRIVER = Path(__file__).with_name("windowed.py")
+DRIVER = PIPELINES / "windowed.py"
 EVENTS = 1500
 # In some batches and not in others.
 TORN = (3, 4, 700, 1499)
@@ -46,27 +47,6 @@ def write_payments(bootstrap: str, topic: str) -> None:
 
 def run(given: dict[str, Any], failpoint: str | None = None) -> Ending:
     return ending(launch(DRIVER, json.dumps(given), failpoint), 300)
-
-
-def committed(bootstrap: str, topics: list[str], group: str) -> Iterator[Message]:
-    """Read what topics hold, without what no transaction has committed."""
-    settings = {"group.id": group, "isolation.level": "read_committed"}
-    consumer = Consumer({**client_settings(bootstrap), **settings})
-    left = {}
-    for topic in topics:
-        for partition in consumer.list_topics(topic, 10).topics[topic].partitions:
-            place = TopicPartition(topic, partition, 0)
-            low, high = consumer.get_watermark_offsets(place, 10)
-            if high > low:
-                left[topic, partition] = high
-    consumer.assign([TopicPartition(*place, 0) for place in left])
-    while left:
-        yield from consumer.consume(1000, 0.2)
-        for place in consumer.position([TopicPartition(*place) for place in left]):
-            # The last offset may be a transaction's end, which is no message.
-            if place.offset >= left[place.topic, place.partition]:
-                del left[place.topic, place.partition]
-    consumer.close()
 
 
 def panes(bootstrap: str, name: str, kinds: Sequence[str]) -> Panes:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from confluent_kafka import Consumer, Message, TopicPartition
-from ledgers import ledger
-from rig import Job, Workshop
-from waiting import wait_until
 
 from headrace.log import GroupOffsets
+from support.harness.ledgers import ledger
+from support.harness.rig import Job, Workshop
+from support.harness.waiting import wait_until
 
 
 def messages(job: Job, topic: str, count: int) -> list[Message]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from rig import Job, ending, stopped_jvm, watched
-from waiting import wait_until
+
+from support.harness.rig import Job, ending, stopped_jvm, watched
+from support.harness.waiting import wait_until
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from house_tree import ROOT, files, name
 
 from headrace.settings import Settings
+from support.harness.house_tree import ROOT, files, name
 
 _ENTRY = re.compile(r"^- .+?(?=^- |^#|\Z)", re.MULTILINE | re.DOTALL)
 _CHECKPOINT = re.compile(r" Checkpoint: (none|restart|rebuild)$")

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from house_tree import ROOT, code, functions
 
 from headrace import errors
+from support.harness.house_tree import ROOT, code, functions
 
 PAGES = ROOT / "docs" / "errors"
 INDEX = PAGES / "README.md"

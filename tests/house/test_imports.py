@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from house_tree import PACKAGE, name
+
+from support.harness.house_tree import PACKAGE, name
 
 LAYERS = (
     {"errors", "durations"},

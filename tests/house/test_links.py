@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from house_tree import files, name
+
+from support.harness.house_tree import files, name
 
 _LINK = re.compile(r"\[[^\]]*\]\(([^()\s]+)\)")
 _CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)

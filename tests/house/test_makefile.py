@@ -7,7 +7,8 @@ import shutil
 import subprocess
 
 import pytest
-from house_tree import ROOT
+
+from support.harness.house_tree import ROOT
 
 MOST_TARGETS = 15
 _TARGET = re.compile(r"^([A-Za-z][\w-]*)\s*:(?![:=])[^#\n]*(?:## (.+))?$", re.MULTILINE)

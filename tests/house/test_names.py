@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from pathlib import PurePath
 
 import pytest
-from house_tree import ROOT, files
+
+from support.harness.house_tree import ROOT, files
 
 EMPTY_WORDS = {"util", "utils", "helper", "helpers", "common", "manager", "base", "v2"}
 
@@ -56,10 +57,14 @@ def test_a_name_that_contains_such_a_word_is_not_caught(path: str) -> None:
     assert not empty_words(PurePath(path))
 
 
+# A package's own file is known by the package's name, a conftest by nobody.
+NAMELESS = {"__init__", "conftest"}
+
+
 def shared_names(paths: Iterable[PurePath]) -> set[str]:
-    """Give the names that several modules have, of those that tests import by name."""
+    """Give the names that several modules have, of those that a search would find."""
     modules = (path for path in paths if path.suffix == ".py")
-    named = Counter(path.stem for path in modules if path.stem != "conftest")
+    named = Counter(path.stem for path in modules if path.stem not in NAMELESS)
     return {name for name, times in named.items() if times > 1}
 
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from house_tree import code, functions, name
+
+from support.harness.house_tree import code, functions, name
 
 MODULE_LINES = 400
 FUNCTION_LINES = 50

@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from house_tree import ROOT, code, files, name
+
+from support.harness.house_tree import ROOT, code, files, name
 
 _HOST = re.compile(r"https?://")
 _MACHINE_PATH = re.compile(r"(?<![\w./~-])/(?:root|work|tmp/lab)/")

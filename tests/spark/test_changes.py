@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import pytest
-from kafka_rows import kafka_rows
 from py4j.protocol import Py4JJavaError
 
 from headrace import CaptureError, digits, event
@@ -18,6 +17,7 @@ from headrace._spark.bridge import decode_captured
 from headrace.delivery import named_failure
 from headrace.event import event_type
 from headrace.testing import captured
+from support.fakes.kafka_rows import kafka_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession

@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from refusals import refused
 
 from headrace import (
     Pipeline,
@@ -21,6 +20,7 @@ from headrace import (
     watermarks,
 )
 from headrace.testing import Rig
+from support.harness.refusals import refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from trying import settings, told
-from waiting import wait_until
 
 from headrace import (
     Pipeline,
@@ -28,6 +26,8 @@ from headrace.plan.clock import Clocks
 from headrace.plan.outgoing import outgoing
 from headrace.runtime.coding import json_encoder
 from headrace.testing import Rig
+from support.harness.trying import settings, told
+from support.harness.waiting import wait_until
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -6,12 +6,12 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from clock_model import MS, Model, Shown, asked
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from headrace import milliseconds, minutes, seconds, watermarks
 from headrace._spark.clock import decided
+from support.models.clock_model import MS, Model, Shown, asked
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

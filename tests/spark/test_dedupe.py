@@ -12,12 +12,13 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import dedupe_trial
 import pytest
-from dedupe_trial import MICROSECOND, Arrival, Deduping, Trial, model
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
+
+from support.cases import dedupe_trial
+from support.cases.dedupe_trial import MICROSECOND, Arrival, Deduping, Trial, model
 
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)

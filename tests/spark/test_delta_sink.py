@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from handing import Handing
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace import sinks
 from headrace.errors import DeliveryError, HeadraceError
 from headrace.sinks import DeltaSink
+from support.harness.handing import Handing
 
 Make = Callable[..., Handing]
 

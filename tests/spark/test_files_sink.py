@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from handing import Handing, blocked
 from pyspark.sql import SparkSession
-from sleeping import SleepingSink
 
 from headrace import sinks
 from headrace.errors import DeliveryError
 from headrace.sinks import read_files
+from support.harness.handing import Handing, blocked
+from support.harness.sleeping import SleepingSink
 
 Make = Callable[..., Handing]
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import fastavro
 import pytest
-from fake_registry import FakeRegistry, registry
-from kafka_rows import decoded, encoded
-from poison import PAYMENT, field, list_of, struct
 
 from headrace.schema.avro import avro_schema
 from headrace.schema.wire import frame, unframe
+from support.cases.poison import PAYMENT, field, list_of, struct
+from support.fakes.fake_registry import FakeRegistry, registry
+from support.fakes.kafka_rows import decoded, encoded
 
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession

@@ -9,11 +9,11 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from kafka_rows import COLUMNS, decoded, kafka_rows
-from poison import GOOD, PAYMENT, POISON, Poison, field, struct
 from pyspark.sql import functions as F  # noqa: N812
 
 from headrace._spark.bridge import decode
+from support.cases.poison import GOOD, PAYMENT, POISON, Poison, field, struct
+from support.fakes.kafka_rows import COLUMNS, decoded, kafka_rows
 
 if TYPE_CHECKING:
     from pathlib import Path

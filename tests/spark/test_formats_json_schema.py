@@ -6,11 +6,11 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from fake_registry import FakeRegistry, registry
-from kafka_rows import decoded, encoded
-from poison import GOOD, PAYMENT, field, struct
 
 from headrace.schema.wire import frame, unframe
+from support.cases.poison import GOOD, PAYMENT, field, struct
+from support.fakes.fake_registry import FakeRegistry, registry
+from support.fakes.kafka_rows import decoded, encoded
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

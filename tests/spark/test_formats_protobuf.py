@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fake_registry import FakeRegistry, registry
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-from kafka_rows import decoded, encoded
-from poison import field, list_of, struct
 
 from headrace.schema.wire import frame, unframe
+from support.cases.poison import field, list_of, struct
+from support.fakes.fake_registry import FakeRegistry, registry
+from support.fakes.kafka_rows import decoded, encoded
 
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession

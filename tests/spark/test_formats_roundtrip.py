@@ -7,17 +7,17 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fake_registry import FakeRegistry, fake_registry
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kafka_rows import payloads
-from poison import field, list_of, struct
 from pyspark.sql import functions as F  # noqa: N812
 
 from headrace._spark.bridge import decode, encode
 from headrace.schema.avro import avro_schema
 from headrace.schema.formats import FORMATS, TO_JSON_OPTIONS
 from headrace.schema.protobuf import numbered
+from support.cases.poison import field, list_of, struct
+from support.fakes.fake_registry import FakeRegistry, fake_registry
+from support.fakes.kafka_rows import payloads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from group_cases import one_large_life, small_lives
-from group_trial import eventful, history, try_history
 from pyspark.sql import SparkSession
+
+from support.cases.group_cases import one_large_life, small_lives
+from support.cases.group_trial import eventful, history, try_history
 
 CASES = 200
 

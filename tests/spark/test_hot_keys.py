@@ -10,10 +10,10 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from trying import LAYOUT, settings
 
 from headrace import Pipeline, event, hopping, kafka, minutes, sinks, tumbling
 from headrace.testing import Rig
+from support.harness.trying import LAYOUT, settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from join_cases import seeded
-from join_model import KINDS
-from join_trial import try_history
 from pyspark.sql import SparkSession
+
+from support.cases.join_cases import seeded
+from support.cases.join_trial import try_history
+from support.models.join_model import KINDS
 
 CASES = 200
 

@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from handing import Handing, blocked
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace import sinks
 from headrace.errors import DeliveryError
 from headrace.sinks import Sink, read_files, read_memory
 from headrace.testing import SinkContract, SinkRow
+from support.harness.handing import Handing, blocked
 
 
 class LakeContract(SinkContract):

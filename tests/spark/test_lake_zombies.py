@@ -9,15 +9,15 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from handing import Handing
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sql
-from sleeping import SleepingSink
-from waiting import wait_until
 
 from headrace import sinks
 from headrace.errors import DeliveryError
 from headrace.sinks import Sink, read_files
+from support.harness.handing import Handing
+from support.harness.sleeping import SleepingSink
+from support.harness.waiting import wait_until
 
 SINKS: dict[str, Callable[[str], Sink]] = {
     "append": sinks.delta,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lookup_cases import PLANS, history
-from lookup_trial import try_history
 from pyspark.sql import SparkSession
+
+from support.cases.lookup_cases import PLANS, history
+from support.cases.lookup_trial import try_history
 
 CASES = 200
 # What differs from these in one thing is tried at length.

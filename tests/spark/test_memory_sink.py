@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from handing import Handing
 from pyspark.sql import SparkSession
 
 from headrace import Pipeline, event, kafka, sinks
 from headrace.errors import DeliveryError
 from headrace.sinks import read_memory
 from headrace.testing import Rig
+from support.harness.handing import Handing
 
 COLUMNS = "id bigint, name string"
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from join_cases import INTERVALS, History, seeded
-from join_trial import try_history
 from pyspark.sql import SparkSession
 
 from headrace import Pipeline, event, kafka, minutes, seconds, sinks, watermarks
 from headrace.testing import Rig
+from support.cases.join_cases import INTERVALS, History, seeded
+from support.cases.join_trial import try_history
 
 if TYPE_CHECKING:
     from headrace.windows.watermarks import Strategy

@@ -9,11 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fake_registry import FakeRegistry, registry
 from pyspark.errors import StreamingQueryException
-from window_cases import plain
-from window_trial import Step
-from window_verdict import try_history
 
 from headrace import (
     Pipeline,
@@ -29,15 +25,19 @@ from headrace import (
 from headrace._spark import bridge
 from headrace.schema.wire import frame
 from headrace.testing import Rig
+from support.cases.window_cases import plain
+from support.cases.window_trial import Step
+from support.cases.window_verdict import try_history
+from support.fakes.fake_registry import FakeRegistry, registry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from conftest import Feed
     from pyspark.sql import DataFrame, SparkSession
 
     from headrace.windows.watermarks import Strategy
+    from support.harness.feed import Feed
 
 __all__ = ["registry"]
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import pytest
-from refusals import refused
 
 from headrace import Pipeline, digits, event, hours, kafka, sinks
 from headrace.testing import DeadLetter, Rig
+from support.harness.refusals import refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

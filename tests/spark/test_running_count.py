@@ -18,8 +18,9 @@ from headrace._spark import running_count
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conftest import Feed
     from pyspark.sql import DataFrame, SparkSession
+
+    from support.harness.feed import Feed
 
 
 def by_k(df: DataFrame) -> DataFrame:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from pyspark.sql import SparkSession
-from trying import told
 
 from headrace import (
     Pipeline,
@@ -21,6 +20,7 @@ from headrace import (
 )
 from headrace.plan.states import state_owners
 from headrace.testing import Rig
+from support.harness.trying import told
 
 START = datetime(2026, 3, 1, 10, tzinfo=UTC)
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from table_join_trial import history, try_history
+
+from support.cases.table_join_trial import history, try_history
 
 CASES = 200
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from table_cases import PLANS, history
-from table_trial import try_history
+
+from support.cases.table_cases import PLANS, history
+from support.cases.table_trial import try_history
 
 CASES = 40
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from handing import Handing
 from pyspark.sql import SparkSession
 
 from headrace import sinks
 from headrace.views.querying import query
+from support.harness.handing import Handing
 
 pytest.importorskip("duckdb", reason="the extra `sql` is not installed")
 

@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from trying import LAYOUT, settings, told
 
 from headrace import (
     Pipeline,
@@ -27,6 +26,7 @@ from headrace import (
     tumbling,
 )
 from headrace.testing import Rig
+from support.harness.trying import LAYOUT, settings, told
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from window_cases import START, History
-from window_model import Event, Windowing, model
-from window_trial import NAME, Given, LateRow, Ran, Trial
-from window_verdict import Verdict, same
+
+from support.cases.window_cases import START, History
+from support.cases.window_trial import NAME, Given, LateRow, Ran, Trial
+from support.cases.window_verdict import Verdict, same
+from support.models.window_model import Event, Windowing, model
 
 SECOND = 1_000_000
 STEP = Windowing("tumbling", size=10 * SECOND, aggregates=("count", "stddev"))

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
-from window_cases import (
+
+from headrace.runtime.failures import name_failure
+from support.cases.window_cases import (
     KINDS,
     PLANS,
     SPREADABLE,
@@ -22,12 +24,10 @@ from window_cases import (
     seeded,
     spread,
 )
-from window_model_terms import Event, Windowing
-from window_soak import again
-from window_trial import Trial
-from window_verdict import try_history
-
-from headrace.runtime.failures import name_failure
+from support.cases.window_soak import again
+from support.cases.window_trial import Trial
+from support.cases.window_verdict import try_history
+from support.models.window_model_terms import Event, Windowing
 
 CASES = 75
 

@@ -7,10 +7,10 @@ import hashlib
 from collections.abc import Callable, Iterator
 
 import pytest
-from capturing import Bank, bank_on
-from stacks import servers
 
 from headrace.services import ProcessStatus, Stack
+from support.harness.capturing import Bank, bank_on
+from support.harness.stacks import servers
 
 
 @pytest.fixture(scope="session")

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import psutil
 import pytest
-from observe import COMMAND, processes_in
 
 import headrace
 from headrace.services import Stack
 from headrace.settings import open_to_others
+from support.harness.observe import COMMAND, processes_in
 
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0, reason="all other tests run as a plain user already"

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, Producer, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
-from observe import headrace, status_of
-from stacks import servers
-from waiting import wait_until
 
 from headrace.errors import LogError, ServiceError
 from headrace.log import administer, client_settings
 from headrace.services import Stack
+from support.harness.observe import headrace, status_of
+from support.harness.stacks import servers
+from support.harness.waiting import wait_until
 
 
 @pytest.fixture(scope="module")

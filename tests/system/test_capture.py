@@ -10,12 +10,12 @@ from typing import Any
 import psycopg
 import pytest
 from confluent_kafka import Consumer
-from observe import headrace, processes_in
-from waiting import wait_until
 
 from headrace.log import client_settings
 from headrace.services import Stack
 from headrace.services.service import NotReadyError, http_json
+from support.harness.observe import headrace, processes_in
+from support.harness.waiting import wait_until
 
 TOPIC = "shop.public.orders"
 

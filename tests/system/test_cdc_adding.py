@@ -8,9 +8,6 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from capturing import USERS, Bank
-from observe import headrace
-from waiting import wait_until
 
 from headrace import CaptureError
 from headrace.cdc import captures
@@ -21,6 +18,9 @@ from headrace.cdc.topics import ends_of
 from headrace.cdc.watching import check
 from headrace.cdc.wishes import Wish
 from headrace.event import event_type
+from support.harness.capturing import USERS, Bank
+from support.harness.observe import headrace
+from support.harness.waiting import wait_until
 
 CARDS = "public.cards"
 

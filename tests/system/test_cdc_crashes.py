@@ -6,8 +6,6 @@ from dataclasses import replace
 from threading import Thread
 
 import pytest
-from capturing import USERS, Bank, kill
-from waiting import wait_until
 
 from headrace import CaptureError
 from headrace.cdc import captures
@@ -17,6 +15,8 @@ from headrace.cdc.snapshots import read_progress
 from headrace.cdc.topics import ends_of
 from headrace.cdc.watching import check
 from headrace.cdc.wishes import Wish
+from support.harness.capturing import USERS, Bank, kill
+from support.harness.waiting import wait_until
 
 ROWS = 30_000
 NEXT = "select max(id) + 1 from users"

@@ -9,8 +9,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from capturing import Bank
-from waiting import wait_until
 
 from headrace import CaptureError
 from headrace.cdc import captures
@@ -19,6 +17,8 @@ from headrace.cdc.outbox_capture import add_outbox, outbox_of, outbox_topic
 from headrace.cdc.topics import ends_of
 from headrace.cdc.watching import check, problems
 from headrace.cdc.wishes import Wish
+from support.harness.capturing import Bank
+from support.harness.waiting import wait_until
 
 
 @pytest.fixture

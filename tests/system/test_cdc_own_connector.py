@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from capturing import Bank
 
 from headrace import CaptureError
 from headrace.cdc import captures, own_connector
 from headrace.cdc.connector import OWN_POSTGRES
 from headrace.cdc.watching import check
+from support.harness.capturing import Bank
 
 DEBEZIUM = "io.debezium.connector.postgresql.PostgresConnector"
 

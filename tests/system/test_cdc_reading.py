@@ -8,7 +8,6 @@ from threading import Event, Thread
 
 import psycopg
 import pytest
-from capturing import USERS, Bank, kill
 from confluent_kafka.admin import (
     AdminClient,
     AlterConfigOpType,
@@ -16,11 +15,12 @@ from confluent_kafka.admin import (
     ConfigResource,
     ResourceType,
 )
-from waiting import wait_until
 
 from headrace.cdc import captures
 from headrace.cdc.watching import check
 from headrace.cdc.wishes import Wish
+from support.harness.capturing import USERS, Bank, kill
+from support.harness.waiting import wait_until
 
 CARDS = "public.cards"
 

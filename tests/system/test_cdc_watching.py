@@ -7,14 +7,14 @@ from datetime import timedelta
 
 import psycopg
 import pytest
-from capturing import USERS, Bank
-from waiting import wait_until
 
 from headrace import CaptureError
 from headrace.cdc import captures
 from headrace.cdc.pg_session import connected
 from headrace.cdc.status import status_of
 from headrace.cdc.watching import Watch, check, problems
+from support.harness.capturing import USERS, Bank
+from support.harness.waiting import wait_until
 
 
 @pytest.fixture

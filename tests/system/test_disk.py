@@ -10,7 +10,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from observe import headrace, processes_in
 
 from headrace.artifacts.fetch import Cache
 from headrace.artifacts.lock import Artifact
@@ -19,6 +18,7 @@ from headrace.services import Stack
 from headrace.services.disk import free_bytes, require_space
 from headrace.services.rundir import RunDirectory
 from headrace.settings import load_settings
+from support.harness.observe import headrace, processes_in
 
 SmallDisk = Callable[[int], Path]
 

@@ -15,14 +15,14 @@ from pathlib import Path
 import psycopg
 import pytest
 import redis
-from observe import COMMAND, headrace, processes_in, status_of
-from waiting import wait_until
 
 from headrace.errors import ServiceError
 from headrace.services import Stack
 from headrace.services.launch import birth
 from headrace.services.ports import LOOPBACK
 from headrace.settings import load_settings
+from support.harness.observe import COMMAND, headrace, processes_in, status_of
+from support.harness.waiting import wait_until
 
 NewStack = Callable[..., Stack]
 SLEEP = shutil.which("sleep") or "/bin/sleep"

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Consumer
-from log_use import admin_of, new_name, new_topic, run, shown, write
-from waiting import wait_until
 
 from headrace.log import GroupOffsets, client_settings, end_offsets
 from headrace.services import Stack
+from support.harness.log_use import admin_of, new_name, new_topic, run, shown, write
+from support.harness.waiting import wait_until
 
 
 @pytest.fixture

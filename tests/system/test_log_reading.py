@@ -8,10 +8,18 @@ from collections.abc import Iterator
 
 import pytest
 from confluent_kafka import Producer
-from log_use import command, consumed, new_name, new_topic, run, shown, write
 
 from headrace.log import writer_settings
 from headrace.services import Stack
+from support.harness.log_use import (
+    command,
+    consumed,
+    new_name,
+    new_topic,
+    run,
+    shown,
+    write,
+)
 
 NOON = 1_794_744_000_000  # 2026-11-15T12:00:00Z
 

@@ -14,9 +14,9 @@ from confluent_kafka.schema_registry import (
 )
 from confluent_kafka.schema_registry.avro import AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
-from log_use import consumed, new_topic, run, write
 
 from headrace.services import Stack
+from support.harness.log_use import consumed, new_topic, run, write
 
 PAYMENT = {
     "type": "record",

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 
-from log_use import admin_of, new_name, new_topic, run, shown, write
-
 from headrace.log import describe_topic
 from headrace.services import Stack
+from support.harness.log_use import admin_of, new_name, new_topic, run, shown, write
 
 
 def test_a_topic_is_made_shown_and_removed(stack: Stack) -> None:

@@ -8,7 +8,10 @@ import subprocess
 from collections import defaultdict
 
 import pytest
-from log_use import (
+
+from headrace.log import end_offsets
+from headrace.services import Stack
+from support.harness.log_use import (
     admin_of,
     command,
     consumed,
@@ -18,10 +21,7 @@ from log_use import (
     shown,
     write,
 )
-from waiting import wait_until
-
-from headrace.log import end_offsets
-from headrace.services import Stack
+from support.harness.waiting import wait_until
 
 
 def size(stack: Stack, topic: str) -> int:

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 import psutil
 import pymysql
 import pytest
-from observe import headrace, processes_in, status_of
-from shops import open_mariadb
-from stacks import servers
-from waiting import wait_until
 
 from headrace.services import Stack
 from headrace.services.launch import birth
+from support.harness.observe import headrace, processes_in, status_of
+from support.harness.shops import open_mariadb
+from support.harness.stacks import servers
+from support.harness.waiting import wait_until
 
 
 @pytest.fixture(scope="module")

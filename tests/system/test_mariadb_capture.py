@@ -8,10 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from capturing import kill
-from shops import Shop, open_mariadb, shop_on
-from stacks import servers
-from waiting import wait_until
 
 from headrace import CaptureError
 from headrace.cdc import captures
@@ -24,6 +20,10 @@ from headrace.cdc.topics import ends_of
 from headrace.cdc.watching import check
 from headrace.cdc.wishes import Wish
 from headrace.services import Stack
+from support.harness.capturing import kill
+from support.harness.shops import Shop, open_mariadb, shop_on
+from support.harness.stacks import servers
+from support.harness.waiting import wait_until
 
 
 @pytest.fixture(scope="module")

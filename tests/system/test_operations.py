@@ -15,13 +15,13 @@ from itertools import count, islice
 from pathlib import Path
 
 import pytest
-from log_use import command, new_name
-from waiting import wait_until
-from watched_run import WatchedRun
 
 from headrace.errors import SchemaError
 from headrace.schema.registry import Registry
 from headrace.services import Stack
+from support.harness.log_use import command, new_name
+from support.harness.waiting import wait_until
+from support.harness.watched_run import WatchedRun
 
 ROOT = Path(__file__).parents[2]
 

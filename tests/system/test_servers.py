@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import psutil
-from observe import headrace, processes_in, status_of
 
 from headrace.services import Stack
 from headrace.services.catalog import with_needs
+from support.harness.observe import headrace, processes_in, status_of
 
 PROCESSES = ["kafka-1", "postgres", "opensearch", "redis", "registry", "connect"]
 

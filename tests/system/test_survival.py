@@ -13,7 +13,6 @@ import redis
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import NewTopic
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
-from observe import headrace, processes_in
 from opensearchpy import OpenSearch
 
 from headrace.log import administer, client_settings
@@ -21,6 +20,7 @@ from headrace.services import ProcessStatus, Stack
 from headrace.services.launch import birth
 from headrace.services.registry import CONFLUENT_API
 from headrace.services.service import http_json
+from support.harness.observe import headrace, processes_in
 
 MANY = {f"kept-{number}-value" for number in range(100)}
 SCHEMA = Schema(json.dumps({"type": "record", "name": "Kept", "fields": []}), "AVRO")

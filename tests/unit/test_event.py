@@ -10,11 +10,11 @@ from enum import Enum
 from typing import ClassVar
 
 import pytest
-from refusals import refused
 
 from headrace import digits, event
 from headrace.event import event_type
 from headrace.schema.types import Choice, Record, Text
+from support.harness.refusals import refused
 
 
 @event(key="card_id", time="made_at")

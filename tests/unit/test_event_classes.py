@@ -7,11 +7,11 @@ from datetime import datetime
 from typing import ClassVar
 
 import pytest
-from refusals import refused
 
 from headrace import event
 from headrace.event import event_type
 from headrace.schema.values import to_json
+from support.harness.refusals import refused
 
 
 @event(key="card_id", time="made_at")

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 import requests  # noqa: F401 - loaded before a test gives up its rights
-from maven_repository import Repository, serving
-from rights import without_rights
 
 from headrace.artifacts.fetch import Cache
 from headrace.artifacts.lock import Artifact
 from headrace.errors import FetchError, MachineError
 from headrace.settings import Settings, load_settings
+from support.fakes.maven_repository import Repository, serving
+from support.harness.rights import without_rights
 
 # The resolver leaves the socket of an answer it does not like to the collector.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")

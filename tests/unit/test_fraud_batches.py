@@ -11,10 +11,11 @@ from xml.etree import ElementTree as ET
 import batches
 import pytest
 from batches import Habits, Seen, compare, next_start
-from fraud_world import NOON, paid
 from model import Model
 from traffic import Traffic
 from truth import Case
+
+from support.cases.fraud_world import NOON, paid
 
 MINUTE = timedelta(minutes=1)
 TWICE = Case("travel", "a", (paid(0, 100), paid(30, 200), paid(40, 50, declined=True)))

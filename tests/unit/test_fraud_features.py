@@ -6,9 +6,10 @@ from datetime import timedelta
 
 import pytest
 from features import Features, features
-from fraud_world import NOON, arrived, paid, somebody
 from people import Change, Person, Profiles
 from transactions import Profile
+
+from support.cases.fraud_world import NOON, arrived, paid, somebody
 
 
 def last_of(*transactions: object, profiles: Profiles | None = None) -> Features:

@@ -13,7 +13,6 @@ import model
 import pytest
 import training
 from features import Features, features
-from fraud_world import NOON, a_run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from model import Model, reason
@@ -22,6 +21,7 @@ from training import History
 from truth import KINDS, Alert, judge
 
 from headrace import BoostedTrees, Pipeline, event, kafka
+from support.cases.fraud_world import NOON, a_run
 
 COMMITTED = Path(model.__file__).parent / "model.json"
 CALM = Features(1, 900, 0, 1, 0, 0, 900, 0.9, 0, 0)

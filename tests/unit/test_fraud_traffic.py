@@ -10,11 +10,12 @@ from itertools import islice, pairwise
 import people
 import pytest
 from features import features
-from fraud_world import NOON, a_run
 from traffic import Traffic
 from transactions import Transaction, avro_writer
 from truth import KINDS, Case
 from wallets import MOST_PAYMENTS
+
+from support.cases.fraud_world import NOON, a_run
 
 MS = timedelta(milliseconds=1)
 

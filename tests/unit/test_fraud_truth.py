@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from fraud_world import NOON, paid
 from truth import Alert, Case, judge
+
+from support.cases.fraud_world import NOON, paid
 
 
 def alert(identity: str, seconds: float, kind: str | None = None) -> Alert:

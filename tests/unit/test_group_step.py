@@ -8,11 +8,11 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from refusals import refused
 
 from headrace import Pipeline, StepError, Table, event, kafka, sinks
 from headrace.plan.groups import GroupTable
 from headrace.plan.states import state_owners
+from support.harness.refusals import refused
 
 
 @event(key="user_id")

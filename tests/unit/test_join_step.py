@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from refusals import refused
 
 from headrace import (
     Pipeline,
@@ -24,6 +23,7 @@ from headrace import (
 from headrace.plan.explain import explain_text
 from headrace.plan.join_steps import Join, Joined, behind
 from headrace.plan.window_steps import Panes
+from support.harness.refusals import refused
 
 SOON = between(seconds(0), minutes(10))
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import psutil
 import pytest
-from waiting import wait_until
 
 from headrace.services import launch
 from headrace.services.launch import _birth_by_ps, birth
+from support.harness.waiting import wait_until
 
 SLEEP = shutil.which("sleep") or "/bin/sleep"
 

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from refusals import refused
 
 from headrace import (
     Pipeline,
@@ -29,6 +28,7 @@ from headrace.plan.changes import KeepTable
 from headrace.plan.join_steps import Joined, behind
 from headrace.plan.lookup_steps import LookUp
 from headrace.plan.steps import walk
+from support.harness.refusals import refused
 
 
 @event(key="payment_id", time="made_at")

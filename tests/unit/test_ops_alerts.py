@@ -10,7 +10,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from alert_histories import HISTORIES, STEP, History
 
 from headrace.errors import SettingsError
 from headrace.ops import families as known
@@ -18,6 +17,7 @@ from headrace.ops.alerts import Alerts, Change
 from headrace.ops.families import DEAD_LETTERS, LAG
 from headrace.ops.prometheus import alert_name, rules_file
 from headrace.ops.rules import RULES, tuned
+from support.cases.alert_histories import HISTORIES, STEP, History
 
 PROMTOOL = os.environ.get("PROMTOOL") or shutil.which("promtool")
 HOUR = 3600

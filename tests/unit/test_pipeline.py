@@ -9,7 +9,6 @@ from datetime import timedelta
 from math import nan
 
 import pytest
-from refusals import refused
 
 from headrace import (
     Pipeline,
@@ -25,6 +24,7 @@ from headrace import (
     watermarks,
 )
 from headrace.plan.steps import Read
+from support.harness.refusals import refused
 
 
 @event(key="card")

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import psutil
 import pytest
-from waiting import wait_until
 
 from headrace.errors import ServiceError
 from headrace.services.launch import birth
 from headrace.services.process import Command, ServerProcess
 from headrace.services.rundir import RunDirectory
 from headrace.settings import load_settings
+from support.harness.waiting import wait_until
 
 SLEEP = shutil.which("sleep") or "/bin/sleep"
 STUBBORN = ["/bin/sh", "-c", f"trap '' TERM; {SLEEP} 60; {SLEEP} 60"]

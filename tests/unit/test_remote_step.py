@@ -8,7 +8,6 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from refusals import refused
 
 from headrace import (
     Pipeline,
@@ -26,6 +25,7 @@ from headrace import (
 from headrace.plan.explain import explain_text
 from headrace.plan.states import state_owners
 from headrace.runtime.targets import artifact_groups
+from support.harness.refusals import refused
 
 
 @event(key="payment_id", time="made_at")

@@ -13,12 +13,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rights import without_rights
 
 from headrace.errors import MachineError, ServiceError, SettingsError
 from headrace.services import Stack
 from headrace.services.rundir import RunDirectory, default_run_dir
 from headrace.settings import Settings, load_settings
+from support.harness.rights import without_rights
 
 
 @pytest.fixture

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from refusals import refused
 
 from headrace import Pipeline, Stream, event, kafka, sinks
 from headrace.errors import ServiceError, SettingsError
 from headrace.plan.explain import explain_text
 from headrace.sinks import PostgresSink
+from support.harness.refusals import refused
 
 
 @event(key="card")

@@ -7,7 +7,6 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 
 import pytest
-from refusals import refused
 
 from headrace import (
     Pipeline,
@@ -20,6 +19,7 @@ from headrace import (
     sinks,
 )
 from headrace.sinks import Sink
+from support.harness.refusals import refused
 
 
 @event(key="card")

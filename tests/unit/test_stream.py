@@ -7,11 +7,11 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated
 
 import pytest
-from refusals import refused
 
 from headrace import Pipeline, Stream, digits, event, kafka
 from headrace.plan.steps import Select, Union
 from headrace.schema.types import Exact, Unknown, Whole
+from support.harness.refusals import refused
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

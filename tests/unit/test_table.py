@@ -7,11 +7,11 @@ from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
 import pytest
-from refusals import refused
 
 from headrace import Pipeline, Stream, Table, cdc, event, kafka, sinks
 from headrace.plan.changes import KeepTable
 from headrace.plan.steps import Stateful, walk
+from support.harness.refusals import refused
 
 
 @event(key="user_id")

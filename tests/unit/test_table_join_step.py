@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from refusals import refused
 
 from headrace import Pipeline, Table, event, kafka, sinks
 from headrace.plan.table_joins import JoinTables
+from support.harness.refusals import refused
 
 
 @event(key="order_id")

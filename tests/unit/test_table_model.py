@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import random
-import sys
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
-# The model stands beside the tests that hold Spark against it.
-sys.path.append(str(Path(__file__).parents[1] / "spark"))
-
-from table_cases import KEYS, Database, batched, lived, partitioned, regrown, seeded
-from table_model import Change, Net, Place, Table, ValueNotSentError
+from support.cases.table_cases import (
+    KEYS,
+    Database,
+    batched,
+    lived,
+    partitioned,
+    regrown,
+    seeded,
+)
+from support.models.table_model import Change, Net, Place, Table, ValueNotSentError
 
 HISTORIES = 400
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from refusals import refused
 
 from headrace import Pipeline, Stream, event, kafka, sinks
+from support.harness.refusals import refused
 
 
 @event()

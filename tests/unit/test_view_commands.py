@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from view_served import Served, pane, row
 
 from headrace.cli import main
 from headrace.serving import served
+from support.harness.view_served import Served, pane, row
 
 Out = pytest.CaptureFixture[str]
 

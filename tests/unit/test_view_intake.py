@@ -6,13 +6,13 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from view_world import PROGRESS, State, World
 
 from headrace.views.answers import AsOf
 from headrace.views.batches import Change, Entry
 from headrace.views.intake import GoneError, Intake
 from headrace.views.store import ViewStore
 from headrace.views.store_reading import Cursor
+from support.fakes.view_world import PROGRESS, State, World
 
 HISTORIES = 220
 _END = b"\xff"

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from view_served import HOUR_MS, Served, pane, row
 
 from headrace import ViewError
 from headrace.serving import served
 from headrace.views import AsOf, Update, ViewClient
 from headrace.views.serving import ViewServer
+from support.harness.view_served import HOUR_MS, Served, pane, row
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from refusals import refused
 
 from headrace import (
     Pipeline,
@@ -23,6 +22,7 @@ from headrace import (
 from headrace.plan.clock import Clocks
 from headrace.plan.states import state_owners
 from headrace.plan.steps import Read
+from support.harness.refusals import refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable

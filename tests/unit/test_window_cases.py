@@ -12,13 +12,14 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-import window_examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from window_cases import KINDS, History, histories, seeded, step_of
-from window_model import Batch, Outcome, Pane, Windowing, model
 
-SPARK = Path(window_examples.__file__).parents[1] / "spark"
+from support import models
+from support.cases.window_cases import KINDS, History, histories, seeded, step_of
+from support.models.window_model import Batch, Outcome, Pane, Windowing, model
+
+MODELS = Path(models.__file__).parent
 ANY = settings(max_examples=60, deadline=None, derandomize=True, database=None)
 
 
@@ -252,8 +253,9 @@ def erring(
     """Load the model anew, with one piece of it replaced."""
     names = ["terms", "aggregates", "firing", "bounded", "single", ""]
     for name in names:
-        full = f"window_model_{name}".rstrip("_")
-        source = (SPARK / f"{full}.py").read_text()
+        stem = f"window_model_{name}".rstrip("_")
+        full = f"{models.__name__}.{stem}"
+        source = (MODELS / f"{stem}.py").read_text()
         if name == module:
             assert right in source
             source = source.replace(right, wrong)

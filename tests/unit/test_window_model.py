@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from window_examples import (
+
+from support.cases.window_examples import (
     ASSIGNED,
     COUNTED,
     EVERYTHING,
@@ -19,7 +20,7 @@ from window_examples import (
     run,
     written,
 )
-from window_model import Event, Windowing, model
+from support.models.window_model import Event, Windowing, model
 
 # -- which windows, and when they are on time
 

@@ -5,10 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from window_examples import COUNTED, SECOND, SESSIONS, SLIDING, late, panes, run
-from window_model import Windowing, model
-from window_model_aggregates import AGGREGATES
-from window_model_terms import Event
+
+from support.cases.window_examples import (
+    COUNTED,
+    SECOND,
+    SESSIONS,
+    SLIDING,
+    late,
+    panes,
+    run,
+)
+from support.models.window_model import Windowing, model
+from support.models.window_model_aggregates import AGGREGATES
+from support.models.window_model_terms import Event
 
 REOPENED = replace(SESSIONS, late="refire", allowed=10 * SECOND)
 SLID_AGAIN = replace(SLIDING, late="refire", allowed=5 * SECOND)

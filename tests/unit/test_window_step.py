@@ -8,7 +8,6 @@ from decimal import Decimal
 from typing import Annotated, Any
 
 import pytest
-from refusals import refused
 
 from headrace import (
     Pipeline,
@@ -35,6 +34,7 @@ from headrace import (
 from headrace.plan.explain import explain_text
 from headrace.plan.window_steps import LateEvents, Panes, Window
 from headrace.schema.types import Record
+from support.harness.refusals import refused
 
 
 @event(key="card", time="made_at")

@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from refusals import refused
 
 from headrace import (
     after,
@@ -25,6 +24,7 @@ from headrace import (
     tumbling,
 )
 from headrace.windows.firing import Firing
+from support.harness.refusals import refused
 
 MINUTE = 60_000_000
 

@@ -1,0 +1,1 @@
+"""What tests share, in packages that are named by what they hold."""

@@ -1,0 +1,1 @@
+"""Generated cases and recorded ones, and the trials that run them."""

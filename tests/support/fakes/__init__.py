@@ -1,0 +1,1 @@
+"""Stand-ins for servers and logs where a test needs an answer and no server."""

@@ -1,0 +1,1 @@
+"""What starts, feeds, kills and reads what is under test."""

@@ -1,0 +1,1 @@
+"""Reference models in plain Python, which the engine is held against."""

@@ -1,0 +1,1 @@
+"""Programs that declare pipelines for tests, and most of them are killed."""
