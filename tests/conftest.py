@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import sys
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 # The modules of the fraud example import each other as those of a program do.
 sys.path.append(str(Path(__file__).parents[1] / "examples" / "fraud"))
+
+# What a test leaves running is looked for, and caches of tests are removed.
+os.environ.setdefault("HEADRACE_CLASS_ARCHIVES", "false")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts what runs in the background so, and all that tests start would

@@ -79,6 +79,11 @@ class Settings(BaseSettings):
     java_home: Directory | None = Field(
         default=None, description="the Java to use, instead of JAVA_HOME and PATH"
     )
+    class_archives: bool = Field(
+        default=True,
+        description="whether a JVM that starts without an archive of its classes has "
+        "one made in the background, for the next start",
+    )
     maven_mirror: str | None = Field(
         default=None,
         pattern=r"^https?://",

@@ -128,11 +128,11 @@ def test_jars_and_java_options_of_the_user_are_added() -> None:
 
     own = operators_jar()
     assert settings["spark.jars"].split(",") == [
-        own.as_uri(),
         "file:///jars/connector.jar",
+        own.as_uri(),
         "file:///jars/mine.jar",
     ]
-    class_path = [str(own), "/jars/connector.jar", "/classes"]
+    class_path = ["/jars/connector.jar", str(own), "/classes"]
     assert settings["spark.driver.extraClassPath"] == os.pathsep.join(class_path)
     assert settings["spark.driver.extraJavaOptions"].endswith(
         " -XX:NewRatio=1 -XX:-UseAdaptiveSizePolicy -XX:SurvivorRatio=6 -Dmine=1"
@@ -176,7 +176,7 @@ def test_the_kafka_connector_is_fetched_unless_jars_are_given(
 
     settings = spark_settings("local[2]")
 
-    assert settings["spark.jars"].endswith(",file:///cache/spark-kafka.jar")
+    assert settings["spark.jars"].startswith("file:///cache/spark-kafka.jar,")
     assert "spark.jars.packages" not in settings
 
 
@@ -198,7 +198,7 @@ def test_the_environment_is_set_for_the_start_and_then_as_before(
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PYSPARK_PYTHON", "/opt/python")
 
-    with session_module._environment(Path("/java"), local=local):
+    with session_module._environment(Path("/java"), None, local=local):
         assert os.environ["JAVA_HOME"] == "/java"
         assert os.environ["PYSPARK_PYTHON"] == python
 

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,9 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from headrace._spark.bridge import operators_jar
+from headrace._spark.jvm import Jvm, needs_submit, start_jvm
 from headrace._spark.versions import require_supported
-from headrace.artifacts import fetch, find_java
+from headrace.artifacts import Java, fetch, find_java
 from headrace.errors import MachineError, SettingsError
 
 if TYPE_CHECKING:
@@ -144,23 +146,76 @@ def session(
             [session-already-running] this process has a session elsewhere.
         FetchError: The connector could not be had.
     """
+    starting = begin(master=master, config=config, jars=jars, groups=groups)
+    return starting.session(name, log_level=log_level)
+
+
+def begin(
+    *,
+    master: str = "local[2]",
+    config: Mapping[str, str] | None = None,
+    jars: Sequence[Path] | None = None,
+    groups: Sequence[str] = (),
+) -> Starting:
+    """Begin to start a session: its JVM comes up while the caller does other things.
+
+    The arguments are those of `session`, and so is what it raises.
+    """
     require_supported(pyspark.__version__)
     settings = spark_settings(master, jars=jars, groups=groups, config=config)
     _require_no_other(master)
     java = find_java()
-    builder = SparkSession.builder.appName(name).master(master)
-    for key, value in settings.items():
-        builder = builder.config(key, value)
-    try:
-        with _environment(java.home, local=_is_local(master)):
-            spark = builder.getOrCreate()
-    except (Py4JError, PySparkException) as error:
-        raise _start_failed(error, master) from error
+    jvm = None
+    is_running = SparkContext._gateway is not None
+    if _is_local(master) and not is_running and not needs_submit(config or {}):
+        jvm = start_jvm(java, settings, os.environ.get("MALLOC_ARENA_MAX", _ARENAS))
+        # The class path has them; Spark would copy them for its executors.
+        del settings["spark.jars"]
+    return Starting(master, settings, java, jvm)
+
+
+@dataclass(frozen=True)
+class Starting:
+    """A session that is being started."""
+
+    master: str
+    settings: Mapping[str, str]
+    java: Java
+    jvm: Jvm | None
+
+    def session(self, name: str, *, log_level: str = "error") -> SparkSession:
+        """Wait for the JVM, and return the session.
+
+        Raises:
+            MachineError: [spark-start-failed] Spark has stopped while starting.
+        """
+        builder = SparkSession.builder.appName(name).master(self.master)
+        for key, value in self.settings.items():
+            builder = builder.config(key, value)
+        try:
+            with _environment(self.java.home, self.jvm, local=_is_local(self.master)):
+                spark = builder.getOrCreate()
+        except (ChildProcessError, Py4JError, PySparkException) as error:
+            self.give_up()
+            raise _start_failed(error, self.master) from error
+        if self.jvm is not None:
+            # Where PySpark keeps a JVM that it has started itself.
+            gateway: Any = SparkContext._gateway
+            gateway.proc = self.jvm.process
+        _quieten(spark, log_level)
+        return spark
+
+    def give_up(self) -> None:
+        """Start no session after all; end the JVM at once."""
+        if self.jvm is not None:
+            self.jvm.kill()
+
+
+def _quieten(spark: SparkSession, log_level: str) -> None:
     spark.sparkContext.setLogLevel(log_level.upper())
     for logger in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         # Each error of a plan, with its Java trace, which the exception has as well.
         PySparkLogger.getLogger(logger).setLevel("CRITICAL")
-    return spark
 
 
 def end(spark: SparkSession) -> None:
@@ -208,6 +263,7 @@ def spark_settings(
             hint="give local[2], local[*], spark://host:port, k8s://host:port or yarn.",
         )
     own = operators_jar()
+    # The connector first and our own last: see `spark_archive`.
     wanted = [*(["spark-kafka"] if jars is None else []), *groups]
     jars = [*(jars or ()), *(fetch(*wanted) if wanted else ())]
     settings = _SETTINGS | (_LOCAL if _is_local(master) else _CLUSTER)
@@ -223,11 +279,11 @@ def spark_settings(
     if "spark-delta" in groups:
         extensions.append(_DELTA_EXTENSION)
     extend("spark.sql.extensions", ",", *extensions)
-    extend("spark.jars", ",", *(path.absolute().as_uri() for path in (own, *jars)))
+    extend("spark.jars", ",", *(path.absolute().as_uri() for path in (*jars, own)))
     # What spark.jars brings is seen by threads that carry spark-submit's class loader;
     # the class path is seen by all. Py4J's threads find our classes there, and a class
     # that was found there looks for Kafka's client nowhere else.
-    extend("spark.driver.extraClassPath", os.pathsep, *map(str, (own, *jars)))
+    extend("spark.driver.extraClassPath", os.pathsep, *map(str, (*jars, own)))
     options = [f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"]
     java_options = "spark.driver.extraJavaOptions"
     options += _collecting(settings, settings.get(java_options, ""), master)
@@ -268,7 +324,7 @@ def _require_no_other(master: str) -> None:
 
 
 @contextmanager
-def _environment(java_home: Path, *, local: bool) -> Iterator[None]:
+def _environment(java_home: Path, jvm: Jvm | None, *, local: bool) -> Iterator[None]:
     """Set what Spark reads from the environment while it starts, and only then."""
     wanted = {"JAVA_HOME": str(java_home), "PYSPARK_PYTHON": sys.executable}
     # Without PYSPARK_PYTHON, Python workers run the first python3 on the path, which
@@ -278,6 +334,9 @@ def _environment(java_home: Path, *, local: bool) -> Iterator[None]:
     # What RocksDB frees is only used again by threads of the same arena, of which
     # glibc makes eight for a core: the process grows beyond all that it was allowed.
     wanted["MALLOC_ARENA_MAX"] = os.environ.get("MALLOC_ARENA_MAX", _ARENAS)
+    if jvm is not None:
+        port, secret = jvm.address()
+        wanted |= {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
     try:

@@ -38,18 +38,18 @@ def scratch(parent: Path, prefix: str) -> Iterator[Path]:
     """
     make_open(parent)
     with contextlib.ExitStack() as stack:
-        with _locked(parent):
+        with locked(parent):
             for left in parent.glob(f"{prefix}-*"):
                 _remove_unless_used(left)
             path = stack.enter_context(
                 tempfile.TemporaryDirectory(prefix=f"{prefix}-", dir=parent)
             )
-            stack.enter_context(_locked(Path(path)))
+            stack.enter_context(locked(Path(path)))
         yield Path(path)
 
 
 @contextmanager
-def _locked(directory: Path, *, wait: bool = True) -> Iterator[bool]:
+def locked(directory: Path, *, wait: bool = True) -> Iterator[bool]:
     """Lock a directory, and tell whether that worked: not every file system can."""
     handle = os.open(directory, os.O_RDONLY)
     try:
@@ -64,7 +64,7 @@ def _locked(directory: Path, *, wait: bool = True) -> Iterator[bool]:
 
 
 def _remove_unless_used(directory: Path) -> None:
-    with contextlib.suppress(OSError), _locked(directory, wait=False) as unused:
+    with contextlib.suppress(OSError), locked(directory, wait=False) as unused:
         if unused:
             shutil.rmtree(directory, ignore_errors=True)
 

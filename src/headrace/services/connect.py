@@ -43,7 +43,10 @@ class Connect(Service):
         return java_command(
             site,
             heap_mb=320,
-            options=["-Dlog4j2.configurationFile=log4j2.properties"],
+            options=[
+                "-Dlog4j2.configurationFile=log4j2.properties",
+                *site.archived("connect"),
+            ],
             run=[
                 *class_path(site.jars("connect")),
                 "org.apache.kafka.connect.cli.ConnectDistributed",

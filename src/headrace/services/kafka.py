@@ -49,7 +49,10 @@ class Kafka(Service):
         return java_command(
             site,
             heap_mb=384,
-            options=["-Dlog4j2.configurationFile=log4j2.properties"],
+            options=[
+                "-Dlog4j2.configurationFile=log4j2.properties",
+                *site.archived("kafka"),
+            ],
             run=[*class_path(site.jars("kafka")), "kafka.Kafka", "server.properties"],
         )
 
@@ -114,7 +117,7 @@ def _format(site: Site, process: str, file: str) -> None:
     jvm = java_command(
         site,
         heap_mb=128,
-        options=["-XX:TieredStopAtLevel=1"],
+        options=["-XX:TieredStopAtLevel=1", *site.archived("kafka")],
         run=[*class_path(site.jars("kafka")), "kafka.tools.StorageTool", "format"],
     )
     arguments = [*jvm.arguments, "-t", site.run.cluster_id, "-c", file]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from headrace.artifacts import Cache, Java, locked
+from headrace.artifacts import Cache, ClassArchive, Java, locked
 from headrace.errors import ServiceError
 from headrace.services.disk import require_space
 from headrace.services.ports import FREE_RANGE, LOOPBACK
@@ -54,6 +54,16 @@ class Site:
     def process(self, name: str) -> ServerProcess:
         """Give a process of this run by its name."""
         return ServerProcess(self.run_directory, name)
+
+    def archived(self, group: str) -> list[str]:
+        """Return the options of a JVM whose class path is a group's jars.
+
+        They let it map the archive of its classes, once there is one.
+        """
+        archive = ClassArchive(
+            group, self.java, tuple(self.jars(group)), self.settings.cache_dir
+        )
+        return archive.options(make=self.settings.class_archives)
 
     def jars(self, group: str) -> list[Path]:
         """Give the verified files of a locked group."""
