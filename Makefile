@@ -6,8 +6,8 @@ DEMO ?= fraud
 BIN := .venv/bin
 OPERATORS := src/headrace/_spark/operators.jar
 CONNECT := src/headrace/artifacts/connect.jar
-# Each has its own servers and its own Spark; much of their time is waiting for those.
-PARTS := tests/faults tests/spark tests/system tests/unit tests/house
+ONLY ?=
+RECORD ?=
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -15,8 +15,11 @@ help: ## list the targets
 demo: ready ## find card fraud as it happens; SECONDS=60 ends it by itself
 	$(BIN)/headrace demo $(DEMO) $(if $(SECONDS),--seconds $(SECONDS))
 
-test: ready lint ## run every test but the long ones
-	@$(MAKE) --no-print-directory --keep-going --jobs=2 $(PARTS)
+test: ready ## run every test but the long ones; ONLY=joins runs the files named so
+	@$(BIN)/python scripts/run_tests.py $(if $(ONLY),--only $(ONLY)) $(if $(RECORD),--record)
+
+quick: ready ## check style and types, run the tests that need neither servers nor Spark
+	@$(BIN)/python scripts/run_tests.py --quick
 
 ready: .venv/ready $(OPERATORS) $(CONNECT) ## make the environment and our jars
 
@@ -57,9 +60,6 @@ lock: .venv/ready ## resolve the Python and artifact locks anew
 clean: ## remove the environment and everything built
 	rm -rf .venv dist build $(OPERATORS) $(CONNECT) .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-$(PARTS): ready
-	@set -o pipefail; PYTHONUNBUFFERED=1 $(BIN)/pytest $@ | grep --line-buffered ''
-
 .venv/ready: requirements.lock pyproject.toml scripts/ready.sh
 	@PYTHON="$(PYTHON)" sh scripts/ready.sh
 	@touch $@
@@ -71,4 +71,4 @@ $(OPERATORS): $(shell find jvm -type f -not -name "*.pyc") jvm/hatch_build.py re
 $(CONNECT): $(OPERATORS)
 	@test $@ -nt $< || $(BIN)/python jvm/hatch_build.py
 
-.PHONY: help demo test ready lint format chaos soak bench wheel lock clean
+.PHONY: help demo test quick ready lint format chaos soak bench wheel lock clean
