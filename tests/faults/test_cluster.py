@@ -157,7 +157,7 @@ def committed(bootstrap: str, topic: str) -> Events:
     partitions = consumer.list_topics(topic, 10).topics[topic].partitions
     consumer.assign([TopicPartition(topic, number, 0) for number in partitions])
     found: Events = defaultdict(list)
-    ended: set[int] = set()
+    ended: set[int | None] = set()
     while len(ended) < len(partitions):
         message = consumer.poll(30)
         assert message is not None, f"{topic} cannot be read to its end"

@@ -15,6 +15,7 @@ from confluent_kafka import Producer
 
 from headrace.log import Reading, administer, writer_settings
 from support.harness.committed import committed
+from support.harness.messages import topic_of
 from support.harness.numbered_events import create
 from support.harness.rig import PIPELINES, Ending, ending, launch
 from support.pipelines.grouped import OUTPUTS
@@ -99,7 +100,7 @@ def told(bootstrap: str, name: str) -> Counter[Any]:
     """Give every committed record."""
     topics = [f"{name}-{output}" for output in OUTPUTS]
     return Counter(
-        (message.topic().removeprefix(name), message.key(), message.value())
+        (topic_of(message).removeprefix(name), message.key(), message.value())
         for message in committed(bootstrap, topics, name)
     )
 

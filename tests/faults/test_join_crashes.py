@@ -14,6 +14,7 @@ from confluent_kafka import Producer
 
 from headrace.log import writer_settings
 from support.harness.committed import committed
+from support.harness.messages import topic_of, value_of
 from support.harness.numbered_events import create
 from support.harness.rig import PIPELINES, Ending, ending, launch
 from support.pipelines.joined import OUTPUTS
@@ -56,8 +57,8 @@ def told(bootstrap: str, name: str) -> dict[str, Counter[str]]:
     found: dict[str, Counter[str]] = {output: Counter() for output in OUTPUTS}
     topics = [f"{name}-{output}" for output in OUTPUTS]
     for message in committed(bootstrap, topics, name):
-        output = message.topic().removeprefix(f"{name}-")
-        found[output][message.value().decode()] += 1
+        output = topic_of(message).removeprefix(f"{name}-")
+        found[output][value_of(message).decode()] += 1
     return found
 
 

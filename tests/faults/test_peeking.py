@@ -20,6 +20,7 @@ from headrace.log import administer, client_settings, writer_settings
 from headrace.runtime.run import Conditions, start
 from headrace.runtime.topics import make_missing_topics
 from support.harness.committed import committed
+from support.harness.messages import topic_of, value_of
 from support.harness.numbered_events import create
 from support.harness.rig import PIPELINES, ending, launch
 from support.harness.waiting import wait_until
@@ -129,8 +130,8 @@ def outcome(bootstrap: str, name: str) -> dict[str, Any]:
     found: dict[str, Any] = {output: Counter() for output in OUTPUTS}
     corrected: dict[str, tuple[Any, ...]] = {}
     for message in committed(bootstrap, [f"{name}-{o}" for o in OUTPUTS], name):
-        output = message.topic().removeprefix(f"{name}-")
-        row = json.loads(message.value())
+        output = topic_of(message).removeprefix(f"{name}-")
+        row = json.loads(value_of(message))
         if output == "tumbled":
             corrected[row["window_id"]] = (row["card"], row["n"], row["last"])
         else:

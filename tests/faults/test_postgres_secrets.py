@@ -42,7 +42,7 @@ def canary(accounts: Accounts, tmp_path: Path) -> Canary:
         f"create role {name} login password '{password}'",
         f"create database {name} owner {name}",
     ):
-        accounts.connection.execute(statement)  # type: ignore[arg-type]
+        accounts.connection.execute(statement)
     file = tmp_path / "pass:file"
     file.write_text(f"# servers\nother:1:*:*:wrong\n*:*:{name}:{name}:{password}\n")
     file.chmod(0o600)

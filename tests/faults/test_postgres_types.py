@@ -140,7 +140,7 @@ def test_a_decimal_is_never_rounded(
 ) -> None:
     name = f"exact_{next(_NUMBERS)}"
     reader.execute(
-        SQL(f"create table {{}} (id uuid primary key, exact {type_})").format(  # type: ignore[arg-type]
+        SQL(f"create table {{}} (id uuid primary key, exact {type_})").format(
             Identifier(name)
         )
     )

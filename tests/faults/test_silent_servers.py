@@ -14,7 +14,7 @@ from uuid import uuid4
 import psutil
 import psycopg
 import pytest
-from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from headrace.services import Stack
@@ -72,7 +72,7 @@ def accounts(postgres: str) -> Iterator[Accounts]:
 
 @pytest.fixture
 def postgres_lanes(spark: SparkSession, accounts: Accounts) -> Lanes:
-    settings = accounts.sink(lock_timeout_ms="60000").settings | SILENCE
+    settings = dict(accounts.sink(lock_timeout_ms="60000").settings) | SILENCE
     lanes = Lanes(spark, "postgres.PostgresSink", settings)
     lanes.sink.prepare()
     return lanes

@@ -17,6 +17,7 @@ from headrace import DeliveryError, Pipeline, event, kafka, sinks
 from headrace.log import writer_settings
 from headrace.runtime.run import Conditions, start
 from headrace.services.addresses import Addresses
+from support.harness.messages import value_of
 from support.harness.numbered_events import create
 
 
@@ -88,7 +89,7 @@ class Project:
         consumer.subscribe([f"{self.name}.out"])
         numbers = []
         while (message := consumer.poll(30)) is not None and not message.error():
-            numbers.append(json.loads(message.value())["number"])
+            numbers.append(json.loads(value_of(message))["number"])
         consumer.close()
         assert message is not None
         return numbers
@@ -141,8 +142,8 @@ def test_a_sink_that_fails_neither_corrupts_nor_doubles_the_others(
 
     assert refused.value.slug == "row-refused"
     assert project.in_redis() == {"a": 2, long: 3}, "it was let finish"
-    fields = {"card": {"type": "keyword", "ignore_above": 100}}
-    opensearch.indices.put_mapping(index=name, body={"properties": fields})
+    card: dict[str, object] = {"type": "keyword", "ignore_above": 100}
+    opensearch.indices.put_mapping(index=name, body={"properties": {"card": card}})
     project.feed(payment("b", 4))
     project.run()
     assert project.in_redis() == {"a": 2, long: 3, "b": 4}

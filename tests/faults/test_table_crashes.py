@@ -48,8 +48,8 @@ def produce(bootstrap: str, topic: str, *, is_full: bool = False) -> Rows:
     for case in range(CASES):
         database = lived(chance, chance.randrange(10, 40), is_full=is_full)
         left.append([(case, c) for c in partitioned(database.log, PARTITIONS)])
-        for key, row in database.rows.items():
-            rows[named(case, key)] = row | {"id": named(case, key)}
+        for key, kept in database.rows.items():
+            rows[named(case, key)] = kept | {"id": named(case, key)}
     for case, change in _mixed(left, chance):
         key = named(case, change.key)
         row = None if change.row is None else change.row | {"id": key}

@@ -112,7 +112,7 @@ def test_a_zombie_and_its_successor_write_one_after_the_other(copies: Copies) ->
         )
         wait_until(
             "the successor waits for the ledger",
-            lambda: looking.execute(waits).fetchone() is not None,  # type: ignore[arg-type]
+            lambda: looking.execute(waits).fetchone() is not None,
             seconds=120,
         )
     jvm.resume()

@@ -15,6 +15,7 @@ from confluent_kafka import Producer
 
 from headrace.log import writer_settings
 from support.harness.committed import committed
+from support.harness.messages import key_of, topic_of, value_of
 from support.harness.numbered_events import create
 from support.harness.rig import PIPELINES, Ending, ending, launch
 from support.pipelines.windowed import KINDS, NATIVE, keeps_late
@@ -55,8 +56,8 @@ def panes(bootstrap: str, name: str, kinds: Sequence[str]) -> Panes:
     found: Panes = {output: defaultdict(list) for output in outputs}
     topics = [f"{name}-{output}" for output in outputs]
     for message in committed(bootstrap, topics, name):
-        output = message.topic().removeprefix(f"{name}-")
-        found[output][message.key()].append(json.loads(message.value()))
+        output = topic_of(message).removeprefix(f"{name}-")
+        found[output][key_of(message)].append(json.loads(value_of(message)))
     return found
 
 

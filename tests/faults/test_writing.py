@@ -16,7 +16,7 @@ def messages(job: Job, topic: str, count: int) -> list[Message]:
     consumer = Consumer({"bootstrap.servers": job.bootstrap, "group.id": "look"})
     partitions = consumer.list_topics(topic).topics[topic].partitions
     consumer.assign([TopicPartition(topic, number, 0) for number in partitions])
-    found = []
+    found: list[Message] = []
     while len(found) < count:
         found += consumer.consume(count - len(found), 10)
     consumer.close()

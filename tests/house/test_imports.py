@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from support.harness.house_tree import PACKAGE, name
+from support.harness.house_tree import PACKAGE, ROOT, name
 
 LAYERS = (
     {"errors", "durations"},
@@ -180,3 +180,28 @@ def test_what_happens_at_import_is_seen() -> None:
 
 def test_every_module_stands_in_a_room() -> None:
     assert len(list(modules())) > 30, name(PACKAGE)
+
+
+def imported_tests(source: str) -> list[str]:
+    """Give the modules of tests that a module imports: what they share is elsewhere."""
+    found: list[str] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            found.append(node.module or "")
+    return [n for n in found if n.startswith("test_") or n == "conftest"]
+
+
+def test_no_test_is_imported() -> None:
+    modules = sorted((ROOT / "tests").rglob("*.py"))
+    found = {name(path): imported_tests(path.read_text()) for path in modules}
+
+    assert len(found) > 200
+    assert not [path for path, tests in found.items() if tests]
+
+
+def test_a_test_that_is_imported_is_caught() -> None:
+    assert imported_tests("def f():\n    from test_plan import Ran") == ["test_plan"]
+    assert imported_tests("import conftest") == ["conftest"]
+    assert not imported_tests("from support.harness.rig import Job\nimport pytest")

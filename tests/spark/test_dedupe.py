@@ -218,9 +218,9 @@ def history(seed: int) -> list[list[Arrival]]:
             if chance.random() < 0.02:
                 batches[batch].append(Arrival(0, None, None))
     numbers = itertools.count()
-    for batch in batches:
-        chance.shuffle(batch)
-        batch[:] = [replace(arrival, number=next(numbers)) for arrival in batch]
+    for arrivals in batches:
+        chance.shuffle(arrivals)
+        arrivals[:] = [replace(each, number=next(numbers)) for each in arrivals]
     return batches
 
 

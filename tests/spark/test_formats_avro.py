@@ -96,7 +96,7 @@ def test_a_foreign_writer_of_all_types_is_understood(
 
 
 def test_what_we_write_a_foreign_reader_reads(spark: SparkSession) -> None:
-    rows = [{"n": 5, "note": None}, {"n": -1, "note": "é"}]
+    rows: list[dict[str, object]] = [{"n": 5, "note": None}, {"n": -1, "note": "é"}]
     options = {"format": "avro", "schema_id": "9", "schema": json.dumps(COUNTED)}
 
     values = encoded(spark, rows, COUNTED, options)

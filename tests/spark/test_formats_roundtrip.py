@@ -13,7 +13,8 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from headrace._spark.bridge import decode, encode
 from headrace.schema.avro import avro_schema
-from headrace.schema.formats import FORMATS, TO_JSON_OPTIONS
+from headrace.schema.formats import TO_JSON_OPTIONS
+from headrace.schema.names import FORMATS
 from headrace.schema.protobuf import numbered
 from support.cases.poison import field, list_of, struct
 from support.fakes.fake_registry import FakeRegistry, fake_registry

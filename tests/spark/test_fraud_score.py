@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from math import inf, nextafter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import model
 import pytest
@@ -50,7 +50,9 @@ def around(one: Features, trees: BoostedTrees) -> Iterator[Features]:
             else (int(limit) - 1, int(limit), int(limit) + 1)
         )
         for value in near:
-            yield one._replace(**{feature: value})
+            changed: dict[str, Any] = one._asdict()
+            changed[feature] = value
+            yield Features(**changed)
 
 
 def scored(rows: DataFrame, by: Model) -> DataFrame:

@@ -141,8 +141,8 @@ def test_a_replay_years_later_gives_the_answers_of_the_time(
         for minute, city in moves:
             rig.feed("profiles", Profile("ann", city), recorded_at=at(minute))
         for day, city in enumerate(("Bonn", "Lyon", "Graz")):
-            moved_at = years_later + timedelta(days=day)
-            rig.feed("profiles", Profile("ann", city), recorded_at=moved_at)
+            then = years_later + timedelta(days=day)
+            rig.feed("profiles", Profile("ann", city), recorded_at=then)
         gone_at = years_later + timedelta(days=9)
         rig.feed("profiles", Tombstone("ann"), recorded_at=gone_at)
         rig.feed("payments", *(paid(f"{n}", "ann", n) for n in paid_at))

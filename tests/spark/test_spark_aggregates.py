@@ -67,7 +67,7 @@ def events(spark: SparkSession, rows: list[str]) -> DataFrame:
 
 def functions(spark: SparkSession) -> set[str]:
     """Give the names of Spark's own aggregate functions."""
-    catalog = spark._jsparkSession.sessionState().catalog()  # type: ignore[attr-defined]
+    catalog = spark._jsparkSession.sessionState().catalog()
     identifier = spark._jvm.org.apache.spark.sql.catalyst.FunctionIdentifier  # type: ignore[union-attr]
     names = [row[0] for row in spark.sql("show system functions").collect()]
     return {

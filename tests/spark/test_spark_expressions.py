@@ -228,7 +228,7 @@ TABLES = {"collations", "sql_keywords"}
 
 def functions(spark: SparkSession) -> dict[str, str]:
     """Give Spark's own functions, and the group that each belongs to."""
-    catalog = spark._jsparkSession.sessionState().catalog()  # type: ignore[attr-defined]
+    catalog = spark._jsparkSession.sessionState().catalog()
     identifier = spark._jvm.org.apache.spark.sql.catalyst.FunctionIdentifier  # type: ignore[union-attr]
     names = [row[0] for row in spark.sql("show system functions").collect()]
     return {

@@ -81,7 +81,8 @@ def environment(
     home = tmp_path_factory.mktemp("outside") / "env"
     made = uv("venv", "--python", sys.executable, home)
     assert made.returncode == 0, made.stderr
-    install = ["pip", "install", "--python", home, "-c", "requirements.lock", wheel]
+    install: list[str | Path] = ["pip", "install", "--python", home]
+    install += ["-c", "requirements.lock", wheel]
     if uv(*install, "--offline").returncode:
         installed = uv(*install)
         assert installed.returncode == 0, installed.stderr

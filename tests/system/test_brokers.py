@@ -8,12 +8,20 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicCollection, TopicPartition
+from confluent_kafka import (
+    Consumer,
+    KafkaError,
+    Message,
+    Producer,
+    TopicCollection,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from headrace.errors import LogError, ServiceError
 from headrace.log import administer, client_settings
 from headrace.services import Stack
+from support.harness.messages import value_of
 from support.harness.observe import headrace, status_of
 from support.harness.stacks import servers
 from support.harness.waiting import wait_until
@@ -48,8 +56,13 @@ def produce(stack: Stack, topic: str, *values: str) -> None:
     settings = client_settings(stack.address("kafka"))
     failed: list[Any] = []
     producer = Producer(settings | {"acks": "all", "message.timeout.ms": 60_000})
+
+    def keep(error: KafkaError | None, _message: Message) -> None:
+        if error:
+            failed.append(error)
+
     for value in values:
-        producer.produce(topic, value, on_delivery=lambda e, _m: e and failed.append(e))
+        producer.produce(topic, value, on_delivery=keep)
     assert producer.flush(70) == 0
     assert failed == []
 
@@ -60,7 +73,7 @@ def consume(stack: Stack, topic: str, count: int) -> list[bytes]:
     consumer.assign([TopicPartition(topic, 0, 0)])
     found = consumer.consume(count, 30)
     consumer.close()
-    return [message.value() for message in found]
+    return [value_of(message) for message in found]
 
 
 def in_sync(stack: Stack, topic: str) -> set[int]:

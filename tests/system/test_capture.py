@@ -14,6 +14,7 @@ from confluent_kafka import Consumer
 from headrace.log import client_settings
 from headrace.services import Stack
 from headrace.services.service import NotReadyError, http_json
+from support.harness.messages import value_of
 from support.harness.observe import headrace, processes_in
 from support.harness.waiting import wait_until
 
@@ -91,7 +92,7 @@ def changes(stack: Stack, count: int) -> list[tuple[str, Any, Any]]:
             # After a delete comes a tombstone, which has no value.
             if message is None or message.error() or message.value() is None:
                 continue
-            change = json.loads(message.value())
+            change = json.loads(value_of(message))
             found.append((change["op"], change["before"], change["after"]))
     finally:
         consumer.close()

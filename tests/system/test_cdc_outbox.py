@@ -18,6 +18,7 @@ from headrace.cdc.topics import ends_of
 from headrace.cdc.watching import check, problems
 from headrace.cdc.wishes import Wish
 from support.harness.capturing import Bank
+from support.harness.messages import headers_of, key_of, value_of
 from support.harness.waiting import wait_until
 
 
@@ -62,9 +63,9 @@ def arrived(bank: Bank) -> list[tuple[str, str, dict[str, str]]]:
             max(p.offset, 0) < ends[p.partition] for p in consumer.position(places)
         ):
             for message in consumer.consume(100, 0.2):
-                headers = {k: v.decode() for k, v in message.headers() or []}
-                text = message.value().decode()
-                found.append((message.key().decode(), text, headers))
+                headers = headers_of(message)
+                text = value_of(message).decode()
+                found.append((key_of(message).decode(), text, headers))
     finally:
         consumer.close()
     return found

@@ -78,7 +78,7 @@ def take_records_up_to(bank: Bank, size: int) -> None:
     limit = ConfigEntry("max.message.bytes", str(size), incremental_operation=how)
     topic = bank.capture.topic(CARDS)
     changed = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[limit])
-    admin = AdminClient(bank.capture.kafka)
+    admin = AdminClient(dict(bank.capture.kafka))
     admin.incremental_alter_configs([changed])[changed].result(30)
 
 

@@ -26,7 +26,8 @@ SmallDisk = Callable[[int], Path]
 @contextmanager
 def mounted(path: Path, mebibytes: int) -> Iterator[Path]:
     path.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={mebibytes}m,mode=755", "tmpfs", path]
+    size = f"size={mebibytes}m,mode=755"
+    mount: list[str | Path] = ["mount", "-t", "tmpfs", "-o", size, "tmpfs", path]
     done = subprocess.run(mount, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         pytest.skip(f"a small disk cannot be mounted here: {done.stderr.strip()}")

@@ -35,7 +35,8 @@ def set_key(stack: Stack, value: str) -> None:
 
 def get_key(stack: Stack) -> str | None:
     with redis.Redis.from_url(stack.address("redis"), decode_responses=True) as client:
-        return client.get("key")
+        value: str | None = client.get("key")
+        return value
 
 
 @contextmanager
@@ -97,9 +98,10 @@ def test_a_killed_database_comes_back_at_once_on_its_data(new_stack: NewStack) -
     (before,) = stack.up(["postgres"])
     with psycopg.connect(stack.address("postgres"), autocommit=True) as database:
         database.execute("create table kept as select 7 as id")
-    assert before.pid is not None
-    os.kill(before.pid, signal.SIGKILL)
-    wait_until("its end", lambda: birth(before.pid) is None, step=0.001)
+    pid = before.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    wait_until("its end", lambda: birth(pid) is None, step=0.001)
 
     (after,) = stack.up(["postgres"])
 
@@ -271,9 +273,10 @@ def test_a_remembered_port_that_was_taken_meanwhile_is_replaced(
 
 def test_a_stranger_on_a_servers_port_is_not_taken_for_it(redis_stack: Stack) -> None:
     (before,) = redis_stack.status()
-    assert before.pid is not None
-    os.kill(before.pid, signal.SIGKILL)
-    wait_until("its end", lambda: birth(before.pid) is None, step=0.001)
+    pid = before.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    wait_until("its end", lambda: birth(pid) is None, step=0.001)
 
     with socket.create_server((LOOPBACK, before.port)):
         (seen,) = redis_stack.status()

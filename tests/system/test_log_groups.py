@@ -42,14 +42,13 @@ def reading(
     )
     consumer.subscribe([topic])
     came: list[Any] = []
+
+    def all_came() -> bool:
+        came.extend(consumer.consume(count - len(came), 0.2))
+        return len(came) >= count
+
     try:
-        wait_until(
-            f"{count} events are read",
-            lambda: (
-                came.extend(consumer.consume(count - len(came), 0.2))
-                or len(came) >= count
-            ),
-        )
+        wait_until(f"{count} events are read", all_came)
         consumer.commit(asynchronous=False)
         yield
     finally:

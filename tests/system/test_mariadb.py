@@ -28,7 +28,8 @@ def maria() -> Iterator[Stack]:
 def ask(stack: Stack, sql: str) -> tuple[tuple[object, ...], ...]:
     with open_mariadb(stack) as server, server.cursor() as cursor:
         cursor.execute(sql)
-        return cursor.fetchall()
+        rows: tuple[tuple[object, ...], ...] = cursor.fetchall()
+        return rows
 
 
 def test_the_command_shows_the_server_healthy_on_loopback(maria: Stack) -> None:

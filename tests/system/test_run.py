@@ -83,7 +83,8 @@ class Project:
             }
         )
         consumer.subscribe([f"{self.name}-{topic}"])
-        found, ended = [], set()
+        found: list[dict[str, object]] = []
+        ended: set[int | None] = set()
         partitions = 3
         try:
             while len(ended) < partitions:

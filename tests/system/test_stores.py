@@ -37,6 +37,7 @@ def test_a_schema_is_registered_and_read_back(registry: SchemaRegistryClient) ->
 
     found = registry.get_schema(number)
     latest = registry.get_latest_version("read-back-value")
+    assert found.schema_str is not None
     assert json.loads(found.schema_str)["fields"] == [{"name": "id", "type": "int"}]
     assert (latest.schema_id, latest.version) == (number, 1)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import json
+import math
 import struct
 from dataclasses import make_dataclass
 from functools import cache
@@ -69,7 +70,7 @@ def test_a_moved_threshold_parts_doubles_as_rounding_does(
     near, next_one = struct.unpack("<ff", struct.pack("<ii", bits, bits + 1))
     value = (near + next_one) / 2 if half else near
     for _ in range(abs(steps)):
-        value = training.math.nextafter(value, value + steps)
+        value = math.nextafter(value, value + steps)
     (rounded,) = struct.unpack("<f", struct.pack("<f", value))
 
     assert (value <= training.plain(threshold)) == (rounded <= threshold)

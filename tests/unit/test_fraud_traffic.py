@@ -11,7 +11,7 @@ import people
 import pytest
 from features import features
 from traffic import Traffic
-from transactions import Transaction, avro_writer
+from transactions import Profile, Transaction, avro_writer
 from truth import KINDS, Case
 from wallets import MOST_PAYMENTS
 
@@ -138,23 +138,23 @@ def test_a_case_is_of_its_kind() -> None:
         assert _IS[case.kind](case, first[case.transactions[0].user_id])
 
 
-def _is_velocity(case: Case, _: people.Profile) -> bool:
+def _is_velocity(case: Case, _: Profile) -> bool:
     fast = case.last_at - case.first_at < timedelta(seconds=60)
     return fast and 15 <= len(case.transactions) <= 25
 
 
-def _is_travel(case: Case, owner: people.Profile) -> bool:
+def _is_travel(case: Case, owner: Profile) -> bool:
     first, second = case.transactions
     near = second.made_at - first.made_at < timedelta(minutes=2)
     return near and second.country not in {first.country, owner.home_country}
 
 
-def _is_large(case: Case, owner: people.Profile) -> bool:
+def _is_large(case: Case, owner: Profile) -> bool:
     (charge,) = case.transactions
     return 14.9 < charge.cents / owner.usual_cents < 40
 
 
-def _is_drain(case: Case, owner: people.Profile) -> bool:
+def _is_drain(case: Case, owner: Profile) -> bool:
     *trials, last = case.transactions
     tried = all(trial.cents < 300 or trial.declined for trial in trials)
     near = case.last_at - case.first_at < timedelta(minutes=3)

@@ -63,6 +63,7 @@ def timeless() -> Stream:
 
 def join_of(stream: Stream) -> Join:
     assert isinstance(stream.step, Joined)
+    assert isinstance(stream.step.input, Join)
     return stream.step.input
 
 
@@ -176,7 +177,8 @@ def engine(**changed: Any) -> str:
         window = joined.window("w", tumbling(minutes(1)), by="ad", n="count(*)")
         ads.write("counted", window, sinks.kafka("counted"))
     steps = ads.explain()["steps"]
-    return next(step["engine"] for step in steps if step["verb"] == "join")
+    engine: str = next(step["engine"] for step in steps if step["verb"] == "join")
+    return engine
 
 
 def test_spark_itself_takes_inner_joins_that_drop_late_rows() -> None:

@@ -7,7 +7,6 @@ import json
 import os
 import signal
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import typer
@@ -269,11 +268,12 @@ def test_an_input_ends_with_its_stream() -> None:
 
 
 def test_an_interrupt_while_a_line_is_awaited_ends_the_input() -> None:
-    def wait(_limit: int) -> bytes:
-        os.kill(os.getpid(), signal.SIGINT)
-        raise AssertionError("the interrupt was not heard")
+    class Awaited(io.BytesIO):
+        def readline(self, _limit: int | None = -1, /) -> bytes:
+            os.kill(os.getpid(), signal.SIGINT)
+            raise AssertionError("the interrupt was not heard")
 
-    lines = Input(SimpleNamespace(readline=wait), 10)
+    lines = Input(Awaited(), 10)
     with lines.listening():
         assert list(lines) == []
 

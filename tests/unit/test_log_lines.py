@@ -147,4 +147,4 @@ def test_a_line_longer_than_any_event_is_refused() -> None:
 def test_every_json_object_that_was_written_is_given(objects: list[object]) -> None:
     text = "".join(json.dumps(found) + "\n" for found in objects).encode()
 
-    assert [json.loads(line.value) for line in parsed(text)] == objects
+    assert [json.loads(line.value or b"") for line in parsed(text)] == objects

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
+from typing import cast
 
 import pytest
+from confluent_kafka.admin import AdminClient
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -90,7 +92,8 @@ def test_no_event_before_the_moment_is_behind_the_place(
 
 
 def test_the_beginning_and_the_end_are_each_partitions_own() -> None:
-    admin = None  # neither the beginning nor the end nor an offset is asked for
+    # Neither the beginning nor the end nor an offset takes a request.
+    admin = cast("AdminClient", None)
     assert find_place(admin, "t", EARLIEST, BOUNDS) == {0: 5, 1: 0}
     assert find_place(admin, "t", LATEST, BOUNDS) == {0: 40, 1: 20}
     assert find_place(admin, "t", Place("offset", 30), BOUNDS) == {0: 30, 1: 30}

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import fastavro
 import pytest
@@ -17,7 +18,7 @@ import pytest
 from headrace.errors import SchemaError
 from headrace.log import SchemaBook, value_json
 
-PAYMENT = {
+PAYMENT: dict[str, object] = {
     "type": "record",
     "name": "Payment",
     "fields": [
@@ -45,7 +46,7 @@ VALUE = {
     "raw": b"\xff",
     "rates": [0.5, float("nan")],
 }
-ORDER = {
+ORDER: dict[str, object] = {
     "type": "record",
     "name": "Order",
     "fields": [{"name": "payment", "type": "Payment"}],
@@ -108,7 +109,7 @@ def framed(schema_id: int, data: bytes) -> bytes:
 
 def avro(schema: dict[str, object], value: object) -> bytes:
     stream = io.BytesIO()
-    named: dict[str, object] = {}
+    named: dict[str, dict[Any, Any]] = {}
     fastavro.parse_schema(PAYMENT, named_schemas=named)
     parsed = fastavro.parse_schema(schema, named_schemas=named)
     fastavro.schemaless_writer(stream, parsed, value)

@@ -27,14 +27,16 @@ def settings_xml(
     return path
 
 
-def test_our_own_setting_wins_over_mavens(tmp_path):
+def test_our_own_setting_wins_over_mavens(tmp_path: Path) -> None:
     theirs = settings_xml(tmp_path, ("*", "http://theirs"))
 
     assert remote_repository("http://ours/maven/", theirs) == "http://ours/maven"
 
 
 @pytest.mark.parametrize("namespace", ["", NAMESPACE])
-def test_mavens_mirror_is_found_with_and_without_a_namespace(namespace, tmp_path):
+def test_mavens_mirror_is_found_with_and_without_a_namespace(
+    namespace: str, tmp_path: Path
+) -> None:
     theirs = settings_xml(tmp_path, ("central", "http://m/"), namespace=namespace)
 
     assert remote_repository(None, theirs) == "http://m"
@@ -55,7 +57,9 @@ def test_mavens_mirror_is_found_with_and_without_a_namespace(namespace, tmp_path
         ("", False),
     ],
 )
-def test_a_mirror_is_used_where_maven_would_use_it(mirror_of, used, tmp_path):
+def test_a_mirror_is_used_where_maven_would_use_it(
+    mirror_of: str, used: bool, tmp_path: Path
+) -> None:
     theirs = settings_xml(tmp_path, (mirror_of, "http://m"))
 
     found = remote_repository(None, theirs)
@@ -63,25 +67,29 @@ def test_a_mirror_is_used_where_maven_would_use_it(mirror_of, used, tmp_path):
     assert found == ("http://m" if used else MAVEN_CENTRAL_URL)
 
 
-def test_a_mirror_of_central_by_name_wins_over_an_earlier_wildcard(tmp_path):
+def test_a_mirror_of_central_by_name_wins_over_an_earlier_wildcard(
+    tmp_path: Path,
+) -> None:
     theirs = settings_xml(tmp_path, ("*", "http://any"), ("central", "http://named"))
 
     assert remote_repository(None, theirs) == "http://named"
 
 
-def test_a_blocked_mirror_is_passed_over(tmp_path):
+def test_a_blocked_mirror_is_passed_over(tmp_path: Path) -> None:
     mirrors = ("*", "http://blocked"), ("external:*", "http://m")
     theirs = settings_xml(tmp_path, *mirrors, blocked="http://blocked")
 
     assert remote_repository(None, theirs) == "http://m"
 
 
-def test_maven_settings_without_mirrors_lead_to_central(tmp_path):
+def test_maven_settings_without_mirrors_lead_to_central(tmp_path: Path) -> None:
     assert remote_repository(None, settings_xml(tmp_path)) == MAVEN_CENTRAL_URL
     assert remote_repository(None, tmp_path / "absent.xml") == MAVEN_CENTRAL_URL
 
 
-def test_the_users_settings_lie_in_the_home_directory(tmp_path, monkeypatch):
+def test_the_users_settings_lie_in_the_home_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / ".m2").mkdir()
     settings_xml(tmp_path / ".m2", ("central", "http://at-home"))
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -89,7 +97,7 @@ def test_the_users_settings_lie_in_the_home_directory(tmp_path, monkeypatch):
     assert remote_repository(None) == "http://at-home"
 
 
-def test_maven_settings_that_are_not_xml_are_refused_by_name(tmp_path):
+def test_maven_settings_that_are_not_xml_are_refused_by_name(tmp_path: Path) -> None:
     path = tmp_path / "settings.xml"
     path.write_text("<settings><mirrors>")
 

@@ -26,7 +26,9 @@ QUICK = [("lag-growing.limit", "5"), ("lag-growing.over", "10s")]
 
 def run(history: History) -> tuple[list[Change], dict[int, list[str]]]:
     """Give what began and ended, and which alerts were on at each moment."""
-    alerts, changes, on = Alerts(RULES), [], {}
+    alerts = Alerts(RULES)
+    changes: list[Change] = []
+    on: dict[int, list[str]] = {}
     for at in range(0, HOUR + 1, STEP):
         changes += alerts.look(at, history.values(at))
         on[at] = [rule.name for rule in alerts.firing()]

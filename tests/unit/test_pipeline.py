@@ -24,6 +24,7 @@ from headrace import (
     watermarks,
 )
 from headrace.plan.steps import Read
+from headrace.sources import KafkaSource
 from support.harness.refusals import refused
 
 
@@ -78,6 +79,7 @@ def test_a_source_is_read_from_its_earliest_event_as_json(payments: Stream) -> N
     assert isinstance(payments.step, Read)
     source = payments.step.source
 
+    assert isinstance(source, KafkaSource)
     assert (source.topic, source.event) == ("payments", Payment)
     assert (source.format, source.start) == ("json", "earliest")
 

@@ -202,7 +202,7 @@ def test_a_program_that_is_not_there_is_refused(process: ServerProcess) -> None:
         process.start(Command([process.directory / "absent"]))
 
     assert refused.value.slug == "service-not-startable"
-    assert "No such file" in refused.value.detail
+    assert "No such file" in (refused.value.detail or "")
 
 
 def test_the_users_environment_is_not_passed_on(

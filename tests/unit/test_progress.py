@@ -110,13 +110,11 @@ def test_a_batch_tells_how_far_its_watermark_is_behind_the_wall_clock() -> None:
 
 
 def test_a_batch_tells_the_newest_event_that_its_clocks_have_seen() -> None:
-    times = {
-        "timestamp": "2026-03-01T10:00:10.500Z",
-        "eventTime": {"watermark": "2026-03-01T10:00:00.000Z"},
-    }
+    watermark = {"watermark": "2026-03-01T10:00:00.000Z"}
+    times = {"timestamp": "2026-03-01T10:00:10.500Z", "eventTime": watermark}
     seen = {"partitions": "0:1772359203000000:7 1::8 2:1772359201000000:9"}
     clock = CLOCK | {"endOffset": {"clock": "payments", "delay": 0} | seen}
-    by_spark = times["eventTime"] | {"max": "2026-03-01T10:00:02.000Z"}
+    by_spark = watermark | {"max": "2026-03-01T10:00:02.000Z"}
 
     first, second, third = batches_after(
         delivering(

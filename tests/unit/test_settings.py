@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -123,7 +124,7 @@ def test_settings_cannot_be_changed_afterwards() -> None:
     settings = load_settings()
 
     with pytest.raises(Exception, match="frozen"):
-        settings.service_user = "other"  # type: ignore[misc]
+        settings.service_user = "other"
 
 
 @pytest.mark.parametrize(
@@ -168,7 +169,7 @@ def test_a_value_of_the_environment_that_cannot_be_used_is_named(
 
 
 @pytest.mark.parametrize("write", [write_user_file, write_project_file])
-def test_a_file_that_is_not_toml_is_named(write) -> None:
+def test_a_file_that_is_not_toml_is_named(write: Callable[[str], Path]) -> None:
     file = write("service_user = ")
 
     with pytest.raises(SettingsError) as caught:

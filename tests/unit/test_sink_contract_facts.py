@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import pytest
 
-from headrace.sinks import kafka
+from headrace.sinks import Servers, kafka
 from headrace.testing import SinkContract, SinkRow
 
 FACTS = [name for name in vars(SinkContract) if name.startswith("test_")]
@@ -21,6 +21,11 @@ class Memory:
     deletes: ClassVar[str] = "refuse"
     atomic: ClassVar[bool] = True
     key = None
+    system: ClassVar[str] = "memory"
+    takes: ClassVar[str] = "rows"
+    artifacts: ClassVar[tuple[str, ...]] = ()
+    target = "a list"
+    where = "a test"
 
     def __init__(self) -> None:
         self.held: list[SinkRow] = []
@@ -30,6 +35,9 @@ class Memory:
         if batch > self.last:
             self.held += rows
             self.last = batch
+
+    def settings(self, servers: Servers | None) -> dict[str, str]:
+        return {}
 
     def fail(self, batch: int, rows: Sequence[SinkRow]) -> None:
         pass

@@ -7,6 +7,7 @@ import os
 import tarfile
 import zipfile
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -21,11 +22,13 @@ from headrace.artifacts.unpack import (
 )
 from headrace.errors import FetchError, MachineError
 
+Packing = Literal["w:gz", "w:xz"]
 
-def tar(*members: tuple[str, bytes, int], packing: str = "gz") -> bytes:
+
+def tar(*members: tuple[str, bytes, int], packing: Packing = "w:gz") -> bytes:
     """Give a tar archive of files: name, content, mode."""
     buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode=f"w:{packing}") as archive:
+    with tarfile.open(fileobj=buffer, mode=packing) as archive:
         for name, content, mode in members:
             info = tarfile.TarInfo(name)
             info.size, info.mode = len(content), mode
@@ -57,7 +60,7 @@ def test_a_tar_archive_is_unpacked_under_its_own_name(
 
 
 def test_an_archive_inside_a_jar_is_unpacked(tmp_path: Path) -> None:
-    inner = tar(("bin/postgres", b"program", 0o755), packing="xz")
+    inner = tar(("bin/postgres", b"program", 0o755), packing="w:xz")
     outer = jar(tmp_path / "postgres.jar", **{"a.txt": b"", "b/postgres.txz": inner})
 
     directory = unpack(outer, extract_tar_in_jar, tmp_path / "cache")

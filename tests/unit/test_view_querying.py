@@ -129,9 +129,9 @@ def test_a_delta_table_is_read_from_its_checkpoint_on(tmp_path: Path) -> None:
     for file in first:
         file.unlink()
 
-    rows = query("select id from sold order by id", {}, {"sold": place}).rows
+    found = query("select id from sold order by id", {}, {"sold": place}).rows
 
-    assert rows == [(3,), (4,)]
+    assert found == [(3,), (4,)]
 
 
 @pytest.mark.parametrize(

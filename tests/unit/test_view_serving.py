@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from headrace import ViewError
+from headrace.services.ports import LOOPBACK
 from headrace.serving import served
 from headrace.views import AsOf, Update, ViewClient
 from headrace.views.serving import ViewServer
@@ -146,7 +147,7 @@ def test_reads_beyond_the_history_are_refused(bank: Served, client: ViewClient) 
 
     oldest = client.get("accounts", 1, as_of=AsOf(batch=3))
     assert (oldest.row or {})["city"] == "city 3"
-    asked = [
+    asked: list[Callable[[], object]] = [
         lambda: client.get("accounts", 1, as_of=AsOf(batch=2)),
         lambda: client.get("accounts", 1, as_of=AsOf(time=first.standing.at)),
         lambda: client.scan("accounts", cursor=page.cursor),
@@ -226,7 +227,7 @@ def test_a_store_that_began_anew_does_not_pretend_to_go_on(
 
 
 def ask(bank: Served, method: str, path: str, **headers: str) -> tuple[int, Any]:
-    line = http.client.HTTPConnection(*bank.server.server_address[:2], timeout=10)
+    line = http.client.HTTPConnection(LOOPBACK, bank.server.server_port, timeout=10)
     try:
         line.request(method, path, headers=headers)
         answer = line.getresponse()

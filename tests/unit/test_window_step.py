@@ -173,8 +173,9 @@ def test_an_aggregate_may_be_called_as_the_first_parameters_are(
     "name", ["card", "window_start", "pane", "window_id", "Pane", "is_final"]
 )
 def test_a_column_that_is_there_already_is_refused(payments: Stream, name: str) -> None:
+    taken: dict[str, Any] = {name: "count(*)"}
     with refused("column-taken"):
-        payments.window("w", FIVE, by="card", **{name: "count(*)"})
+        payments.window("w", FIVE, by="card", **taken)
 
 
 def test_a_key_is_named_once(payments: Stream) -> None:
@@ -595,15 +596,15 @@ def test_a_watermark_that_peeks_is_that_of_all_steps(shop: Pipeline) -> None:
     peeking = watermarks.by_partition(seconds(10), peek=True)
     ahead = shop.read(kafka("ahead", Payment), watermark=peeking)
     plain = shop.read(kafka("plain", Payment))
-    counts = {"n": "count(*)"}
-    shop.write("ahead", ahead.window("w1", FIVE, **counts), sinks.kafka("a"))
+    n = "count(*)"
+    shop.write("ahead", ahead.window("w1", FIVE, n=n), sinks.kafka("a"))
     # What counts events, or both together, does not judge by the one that is alone.
-    shop.write("ten", plain.window("w2", counted(10), **counts), sinks.kafka("b"))
-    both = ahead.union(plain).window("w3", FIVE, **counts)
+    shop.write("ten", plain.window("w2", counted(10), n=n), sinks.kafka("b"))
+    both = ahead.union(plain).window("w3", FIVE, n=n)
     shop.write("both", both, sinks.kafka("c"))
 
     sink = sinks.kafka("d")
     with refused("peek-not-shared"):
-        shop.write("d", plain.window("w4", FIVE, **counts), sink)
+        shop.write("d", plain.window("w4", FIVE, n=n), sink)
     with refused("peek-not-shared"):
         shop.write("d", plain.dedupe("w5", by="card", within=hours(1)), sink)

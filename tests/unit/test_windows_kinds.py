@@ -51,7 +51,8 @@ def test_the_operator_is_told_sizes_in_microseconds() -> None:
 
 def test_kinds_are_values() -> None:
     assert tumbling(minutes(60)) == tumbling(hours(1))
-    assert tumbling(minutes(1)) != sliding(minutes(1))
+    one: object = tumbling(minutes(1))
+    assert one != sliding(minutes(1))
     assert hash(sessions(minutes(1))) == hash(sessions(seconds(60)))
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
 
-from py4j.java_gateway import JavaPackage  # type: ignore[import-untyped]
+from py4j.java_gateway import JavaPackage
 from pyspark.sql import DataFrame
 from pyspark.sql.classic.column import Column as ClassicColumn
 

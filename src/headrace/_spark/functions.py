@@ -26,7 +26,7 @@ def carry_functions(directory: Path) -> None:
     for name, module in list(sys.modules.items()):
         top = sys.modules.get(name.partition(".")[0])
         if top is not None and _home(top) == wanted:
-            cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
+            cloudpickle.register_pickle_by_value(module)
 
 
 def _home(module: ModuleType) -> Path | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from headrace.ops import families as known
-from headrace.ops.families import Family
+from headrace.ops.families import Family, Labels
 
 STEP = 15
 MINUTE = 60
@@ -31,7 +31,7 @@ class History:
     on: tuple[int, ...]
     off: tuple[int, ...]
 
-    def values(self, at: int) -> dict[Family, dict[tuple[()], float]]:
+    def values(self, at: int) -> dict[Family, dict[Labels, float]]:
         found = {family: course(at) for family, course in self.courses.items()}
         return {f: {(): value} for f, value in found.items() if value is not None}
 

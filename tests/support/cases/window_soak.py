@@ -58,7 +58,7 @@ def tried(
 
 def plan(options: argparse.Namespace) -> list[tuple[str, int, History]]:
     make = spread if options.spread else seeded
-    kinds = SPREADABLE if options.spread else KINDS
+    kinds: tuple[str, ...] = SPREADABLE if options.spread else KINDS
     if options.kind:
         kinds = (options.kind,)
     seed: int = options.seed

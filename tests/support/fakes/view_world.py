@@ -85,11 +85,11 @@ class World:
                 (topic, key, None if gone else value)
             )
         for share in shares:
-            for topic, key, value in share:
-                if value is None:
+            for topic, key, sent in share:
+                if sent is None:
                     self.now.pop((topic, key), None)
                 else:
-                    self.now[topic, key] = value
+                    self.now[topic, key] = sent
         self._send(shares)
         self.states[self.lineage, self.batch] = dict(self.now)
         self.order.append((self.lineage, self.batch))

@@ -218,9 +218,9 @@ class Bank:
             column, value = key, made_up(table, self._take(1), chance)[0]
         if what == "change_key" and table == "users":
             # A note that the database does not send would be lost with the old key.
-            query = "update users set id = %s, note = %s where id = %s"
+            noted = "update users set id = %s, note = %s where id = %s"
             note = made_up_note(chance)
-            return connection.execute(query, [value, note, one]).rowcount
+            return connection.execute(noted, [value, note, one]).rowcount
         query = sql.SQL("update {} set {} = %s where {} = %s").format(
             name, sql.Identifier(column), own
         )

@@ -85,7 +85,7 @@ class Captured:
         topic = self.capture.topic(table or self.table)
         return [*records_of(self.capture.kafka, topic)]
 
-    def logged(self, table: str | None = None) -> dict[int, str]:
+    def logged(self, table: str | None = None) -> dict[int, str | None]:
         """Give the table as somebody knows it who has read its log from the start."""
         known: dict[int, str | None] = {}
         for record in self.records(table):

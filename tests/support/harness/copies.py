@@ -15,6 +15,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from psycopg.sql import SQL, Identifier
 
 from headrace.log import client_settings, writer_settings
+from support.harness.messages import value_of
 from support.harness.numbered_events import create
 from support.harness.rig import PIPELINES, Ending, ending, launch
 
@@ -98,7 +99,7 @@ class Copies:
             if message.error() is not None:
                 left.discard(message.partition())
                 continue
-            value = json.loads(message.value())
+            value = json.loads(value_of(message))
             found[value["key"]].append(value["number"])
         consumer.close()
         return dict(found)

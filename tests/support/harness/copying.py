@@ -26,6 +26,7 @@ from headrace.runtime.run import Conditions, start
 from headrace.schema.values import to_json
 from headrace.sinks import KafkaSink, Servers
 from headrace.testing import SinkRow
+from support.harness.messages import value_of
 from support.harness.waiting import wait_until
 
 
@@ -174,7 +175,7 @@ def read_rows(
         if message.error() is not None:
             left.discard(message.partition())
             continue
-        value = json.loads(message.value())
+        value = json.loads(value_of(message))
         assert message.key() == value["key"].encode()
         rows.append(SinkRow(**value))
     consumer.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from headrace._spark.delivery import (
@@ -43,7 +43,7 @@ class Direct:
     lineage: str = field(default_factory=lambda: str(uuid4()))
 
     def run(
-        self, batches: dict[int, Sequence[Sent]], *, adopt: Sequence[str] = ()
+        self, batches: Mapping[int, Sequence[Sent]], *, adopt: Sequence[str] = ()
     ) -> dict[str, Any]:
         """Deliver batches by their numbers, as one start of a query does."""
         with self.named():

@@ -109,7 +109,9 @@ class Handing:
 
     @property
     def schema(self) -> StructType:
-        return StructType.fromDDL(self.columns)
+        schema = StructType.fromDDL(self.columns)
+        assert isinstance(schema, StructType)
+        return schema
 
     def outgoing(self, rows: Iterable[Any], deleted: Sequence[str]) -> DataFrame:
         """Give rows as a pipeline sends them; those of a key stay in their order."""

@@ -10,6 +10,7 @@ from typing import Any
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from support.harness.messages import value_of
 from support.harness.rig import Job
 from support.harness.waiting import wait_until
 
@@ -29,7 +30,7 @@ def ledger(job: Job, lane: int = 0) -> list[dict[str, Any]]:
     consumer.assign([TopicPartition(progress_topic(job), lane, 0)])
     records = []
     while (message := consumer.poll(10)) is not None and message.error() is None:
-        records.append(json.loads(message.value()))
+        records.append(json.loads(value_of(message)))
     consumer.close()
     return records
 

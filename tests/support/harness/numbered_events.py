@@ -13,6 +13,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from headrace.log import writer_settings
+from support.harness.messages import topic_of, value_of
 
 _UNDER_WAY = 50_000
 
@@ -102,7 +103,7 @@ class CommittedReader:
         while batch := self._consumer.consume(1000, seconds):
             for message in batch:
                 if message.error() is None:
-                    self.accounts[message.topic()].add(message.value())
+                    self.accounts[topic_of(message)].add(value_of(message))
         return self.seen - before
 
     @property

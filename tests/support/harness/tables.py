@@ -60,7 +60,7 @@ class Accounts:
         self.connection.execute(self.sql(text))
 
     def sql(self, text: str) -> Composed:
-        return SQL(text).format(Identifier(self.name))  # type: ignore[arg-type]
+        return SQL(text).format(Identifier(self.name))
 
     def records(self, pipeline: str = "direct") -> dict[int, dict[str, Any]]:
         """Give the ledger's records by lane."""

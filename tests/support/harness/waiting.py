@@ -12,7 +12,11 @@ T = TypeVar("T")
 
 
 def wait_until(
-    what: str, condition: Callable[[], T], *, seconds: float = 30, step: float = 0.02
+    what: str,
+    condition: Callable[[], T | None],
+    *,
+    seconds: float = 30,
+    step: float = 0.02,
 ) -> T:
     """Give the condition's value as soon as it is true; fail after the deadline."""
     deadline = time.monotonic() + seconds

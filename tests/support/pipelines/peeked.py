@@ -75,18 +75,18 @@ def pipeline(name: str, topics: Mapping[str, str], *, peek: bool) -> Pipeline:
     refunds = made.read(kafka(topics["refunds"], Refund), watermark=watermark)
     limits = made.table(kafka(topics["limits"], Limit), watermark=watermark)
     once = payments.dedupe("once", by="number", within=minutes(10))
-    counts = {"n": "count(*)", "last": "max(number)"}
+    n, last = "count(*)", "max(number)"
     late = refire(minutes(10))
     tumbled = once.window(
-        "tumbled", tumbling(minutes(1)), by="card", late=late, **counts
+        "tumbled", tumbling(minutes(1)), by="card", late=late, n=n, last=last
     )
-    slid = once.window("slid", sliding(SLIDING), by="card", **counts)
-    counted = once.window("sessions", sessions(seconds(20)), by="card", **counts)
+    slid = once.window("slid", sliding(SLIDING), by="card", n=n, last=last)
+    counted = once.window("sessions", sessions(seconds(20)), by="card", n=n, last=last)
     within = between(seconds(-20), seconds(40))
     pairs = once.join("pairs", refunds, on="card", within=within, kind="left")
     known = once.join("limit", limits, on="card")
     behind = known.window(
-        "behind", sliding(SLIDING), by="card", cents="max(cents)", **counts
+        "behind", sliding(SLIDING), by="card", cents="max(cents)", n=n, last=last
     )
     streams = (tumbled, slid, counted, pairs, behind)
     late_ones = (tumbled.late, slid.late, pairs.late, known.late)

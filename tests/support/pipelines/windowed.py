@@ -9,6 +9,7 @@ import json
 import sys
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TypedDict
 
 from headrace import (
     Pipeline,
@@ -32,6 +33,8 @@ from headrace._spark import end, session
 from headrace.log import administer
 from headrace.runtime.run import Conditions, start
 from headrace.runtime.topics import make_missing_topics
+from headrace.windows.firing import After, Refire
+from headrace.windows.kinds import Kind
 
 CONFIG = {
     # A driver lives for seconds here, so what pays off later is left out.
@@ -40,7 +43,17 @@ CONFIG = {
     "spark.sql.shuffle.partitions": "1",
 }
 
-KINDS = {
+
+class Terms(TypedDict, total=False):
+    """What a window is declared with beside its kind."""
+
+    late: str | Refire
+    early: After
+    panes: str
+    hot_keys: str
+
+
+KINDS: dict[str, tuple[Kind, Terms]] = {
     "tumbling": (tumbling(minutes(5)), {"late": refire(minutes(5))}),
     "hopping": (hopping(minutes(6), every=minutes(2)), {}),
     "sliding": (sliding(minutes(5)), {}),
@@ -58,7 +71,7 @@ KINDS = {
 }
 
 # Those that Spark itself gathers.
-NATIVE = {
+NATIVE: dict[str, tuple[Kind, Terms]] = {
     "native": (tumbling(minutes(5)), {"late": "drop"}),
     "overlapping": (hopping(minutes(6), every=minutes(2)), {"late": "drop"}),
 }
