@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.artifacts import ClassArchive, Java
+from headrace.artifacts import ClassArchive, Java, archives
 
 
 @pytest.fixture
@@ -135,3 +135,14 @@ def test_of_many_archives_the_oldest_goes(archive: ClassArchive, made: Path) -> 
     assert old[-1] in left
     assert old[0] not in left
     assert len(left) == 12
+
+
+@pytest.mark.parametrize("name", ["spark", "kafka", "connect"])
+def test_a_list_holds_nothing_that_ends_a_jvm_with_a_profiler(name: str) -> None:
+    lines = (archives._LISTS / f"{name}.txt").read_text().splitlines()
+
+    assert len(lines) > 5_000
+    # Java 17 crashes where it maps the classes of these and an agent looks on.
+    assert not [line for line in lines if line.startswith("@lambda-form-invoker")]
+    # Ours stand behind the archived part of a class path.
+    assert not [line for line in lines if "io/headrace/" in line]
