@@ -8,15 +8,18 @@ import pytest
 from headrace.runtime.failures import name_failure
 from headrace.runtime.progress import batches_after
 
+PAYMENTS = "KafkaV2[Subscribe[payments]]"
+
 
 def batch(number: int, **more: Any) -> dict[str, Any]:
     told = {
         "batchId": number,
         "numInputRows": 10,
-        "processedRowsPerSecond": 123.456,
         "durationMs": {"addBatch": 40, "triggerExecution": 90},
         "sources": [
             {
+                "description": PAYMENTS,
+                "numInputRows": 10,
                 "endOffset": {"payments": {"0": 6, "1": 4}},
                 "latestOffset": {"payments": {"0": 9, "1": 4}},
             }
@@ -39,7 +42,7 @@ def test_a_batch_tells_its_lag_behind_the_end_of_the_log() -> None:
 
     assert told.lag == 3
     assert told.offsets == {"payments": {"0": 6, "1": 4}}
-    assert told.events_per_second == 123.5
+    assert told.events_per_second == 111.1
 
 
 def test_a_batch_tells_what_was_delivered_and_how_long_it_took() -> None:
@@ -87,7 +90,7 @@ def test_a_clock_beside_the_topics_is_no_place_and_its_ticks_are_no_events() -> 
 
     (told,) = batches_after(delivering(batch(0, sources=[*sources, CLOCK])), -1)
 
-    assert told.events_in == 9
+    assert told.events_in == 10
     assert told.lag == 3
     assert told.offsets == {"payments": {"0": 6, "1": 4}}
     assert told.delays == {"payments": 2.5}

@@ -31,7 +31,7 @@ def _gauge(name: str, says: str) -> Family:
     return Family(f"headrace_{name}", "gauge", says)
 
 
-EVENTS_IN = _counter("events_in", "Events that were read, by each evaluation.")
+EVENTS_IN = _counter("events_in", "Events that were read, each once.")
 EVENTS_OUT = _counter("events_out", "Rows that each output was given.")
 LATE_EVENTS = _counter("late_events", "Rows that came late to a window or a join.")
 STEP_LATE_EVENTS = _counter("step_late_events", "The same by step.")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from headrace.runtime.propagation import propagation
+from headrace.runtime.reach import Reach, places
 
 if TYPE_CHECKING:
     from headrace.delivery import Delivering
@@ -20,9 +20,11 @@ class BatchProgress:
 
     Args:
         batch: The batch's number; it never repeats in a checkpoint.
-        events_in: What was read, by each evaluation of a source.
+        events_in: How many records were read, each once, however often the pipeline
+            reads their topic.
         events_per_second: How fast it was worked through.
-        lag: What the topics held beyond the batch's end when it began.
+        lag: What the topics held beyond the batch's end when it began, each record
+            once.
         phases_ms: The time of each phase, Spark's and the delivery's.
         offsets: Where the next batch begins: by topic and partition.
         sent: What each sink was given since the start, dead letters too.
@@ -109,34 +111,26 @@ def _progress(
     owners: Sequence[str],
     passed: dict[str, dict[str, dict[str, int]]],
 ) -> BatchProgress:
-    offsets: dict[str, dict[str, int]] = {}
     delays: dict[str, float] = {}
-    lag = ticks = 0
+    reach = Reach(report.get("read", {}).get(str(told["batchId"])))
     for source in told["sources"]:
-        end, latest = _places(source["endOffset"]), _places(source["latestOffset"])
         if source.get("description") == "waker":
             continue
-        if _is_clock(source):
+        if not _is_clock(source):
+            reach.add(source)
+        elif end := places(source["endOffset"]):
             # Its rows are ticks and no events, its offset is no place in a topic.
-            ticks += source.get("numInputRows", 0)
-            if end:
-                delays[end["clock"]] = end["delay"] / 1000
-            continue
-        offsets |= end
-        lag += sum(
-            offset - end.get(topic, {}).get(partition, 0)
-            for topic, partitions in latest.items()
-            for partition, offset in partitions.items()
-        )
+            delays[end["clock"]] = end["delay"] / 1000
+    seconds = told["durationMs"].get("triggerExecution", 0) / 1000
     watermark, behind = _watermark(told)
     dedupes = _metrics(told, "dedupe")
     return BatchProgress(
         batch=told["batchId"],
-        events_in=told["numInputRows"] - ticks,
-        events_per_second=round(told.get("processedRowsPerSecond", 0.0), 1),
-        lag=max(0, lag),
+        events_in=reach.records,
+        events_per_second=round(reach.records / seconds, 1) if seconds else 0.0,
+        lag=reach.lag,
         phases_ms=told["durationMs"] | report.get("last_phases_ms", {}),
-        offsets=offsets,
+        offsets=reach.offsets,
         sent=report.get("rows", {}),
         dead_letters=report.get("dead_letters", 0),
         held=report.get("held_by_sink", {}),
@@ -190,7 +184,7 @@ def _newest_event(told: dict[str, Any]) -> str | None:
     seen = [
         int(largest)
         for clock in clocks
-        for partition in _places(clock["endOffset"]).get("partitions", "").split()
+        for partition in places(clock["endOffset"]).get("partitions", "").split()
         if (largest := partition.split(":")[1])
     ]
     if not seen:
@@ -226,9 +220,3 @@ def _state(
 
 def _is_clock(source: dict[str, Any]) -> bool:
     return str(source.get("description", "")).startswith("clock of ")
-
-
-def _places(offsets: Any) -> dict[str, Any]:
-    """Read offsets as Spark writes them: JSON, or JSON inside a text."""
-    found = json.loads(offsets) if isinstance(offsets, str) else offsets
-    return found or {}

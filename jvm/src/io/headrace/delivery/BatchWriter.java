@@ -61,6 +61,7 @@ final class BatchWriter implements VoidFunction2<Dataset<Row>, Long>, AutoClosea
         BatchTerms terms =
                 new BatchTerms(lineage, number, options.lanes(), offsets, Map.of(), 0);
         List<Delivered> delivered = write(batch, terms);
+        report.read(number, ReadRecords.of(lineage, number));
         long[] rows = report.add(number, delivered, (System.nanoTime() - begunAt) / 1e6);
         if (kafka != null) {
             kafka.showProgress(offsets);

@@ -21,6 +21,9 @@ final class Report {
     /** When each sink had the rows of a batch; without those that had them before. */
     private final Map<Long, Map<String, Long>> doneAt = new LinkedHashMap<>();
 
+    /** The records that a batch had of each source; without those of which it is not known. */
+    private final Map<Long, Map<String, List<Long>>> read = new LinkedHashMap<>();
+
     Report(DeliveryOptions options) {
         this.options = options;
         this.rows = new long[options.sinks().size()];
@@ -44,11 +47,22 @@ final class Report {
         heldBatches += jobs.stream().allMatch(Delivered::isHeld) ? 1 : 0;
         lastBatch = batch;
         lastPhases = phases;
-        doneAt.put(batch, done);
-        if (doneAt.size() > KEPT) {
-            doneAt.remove(doneAt.keySet().iterator().next());
-        }
+        keep(doneAt, batch, done);
         return counts;
+    }
+
+    /** Notes what a batch has read; null if that is not known. */
+    synchronized void read(long batch, Map<String, List<Long>> records) {
+        if (records != null) {
+            keep(read, batch, records);
+        }
+    }
+
+    private static <T> void keep(Map<Long, T> kept, long batch, T told) {
+        kept.put(batch, told);
+        if (kept.size() > KEPT) {
+            kept.remove(kept.keySet().iterator().next());
+        }
     }
 
     private void add(Receipt receipt, long[] counts, Map<String, Double> phases) {
@@ -78,6 +92,7 @@ final class Report {
         json.set("held_by_sink", Json.value(heldBy));
         json.set("last_phases_ms", Json.value(lastPhases));
         json.set("done_at_ms", Json.value(doneAt));
+        json.set("read", Json.value(read));
         return json.toString();
     }
 }
