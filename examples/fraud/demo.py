@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import fcntl
 import shutil
-import signal
 import sys
 import threading
 import time
@@ -33,6 +32,7 @@ from traffic import Traffic
 from truth import Case, judge
 
 from headrace import HeadraceError, ServiceError
+from headrace.cli.ending import ENDING
 from headrace.services import Stack
 from headrace.settings import load_settings
 
@@ -42,6 +42,8 @@ REHEARSED_BATCHES = 8
 LONG_REHEARSAL_SECONDS = 40.0
 LONGEST_REHEARSAL_SECONDS = 240.0
 CATCH_UP_SECONDS = 180.0
+STOP_SECONDS = 240.0
+ACCOUNTING = "the bank closes, and the account follows; a second Ctrl-C kills at once"
 
 
 @contextmanager
@@ -62,6 +64,9 @@ def servers() -> Iterator[tuple[Stack, Path]]:
         for left in (*home.glob("checkpoint*"), home / "lake"):
             shutil.rmtree(left, ignore_errors=True)
         stack = Stack(home / "run", settings)
+        ENDING.at_once("ending; pipeline and servers are stopped", STOP_SECONDS)
+        ENDING.at_kill("killed, and the servers too", stack.kill)
+        _say("servers", "start")
         try:
             stack.up(SERVERS, fresh=True, tell=_say)
             yield stack, home
@@ -149,7 +154,8 @@ class Run:
         end = time.monotonic() + traffic.seconds
         terms = (self._given.kill, traffic.seconds, self._stack, self._driver, _say)
         try:
-            with _ctrl_c_stops(sender), Mishaps(*terms):
+            ENDING.after(ACCOUNTING, sender.stop)
+            with Mishaps(*terms):
                 while sending.is_alive():
                     self._require_driver()
                     left = f"{max(0, end - time.monotonic()):.0f} s to go"
@@ -234,17 +240,13 @@ class Run:
         return {name: self._stack.address(name) for name in ("kafka", "opensearch")}
 
 
-@contextmanager
-def _ctrl_c_stops(sender: Sender) -> Iterator[None]:
-    """Let Ctrl-C end the sending; the accounting still follows."""
-    before = signal.signal(signal.SIGINT, lambda *_: sender.stop())
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+def main() -> int | str | None:
+    """Run the demo; a signal ends it in good order."""
+    with ENDING.armed():
+        return ENDING.status(run())
 
 
-def main() -> int:
+def run() -> int:
     """Parse the command line and run the demo."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, help="send for so long, then stop")

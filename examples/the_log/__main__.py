@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import fcntl
-import signal
 import sys
 import threading
 import time
@@ -23,6 +22,7 @@ from payments import TOPIC, PaymentReader, PaymentWriter
 from screen import Picture, Screen
 
 from headrace import HeadraceError, ServiceError
+from headrace.cli.ending import ENDING
 from headrace.log import (
     GroupOffsets,
     administer,
@@ -36,6 +36,8 @@ from headrace.settings import load_settings
 WRITTEN_PER_SECOND = 2000.0
 READERS = {"fraud-check": None, "dashboard": 1500.0, "archive": 700.0}
 CATCH_UP_SECONDS = 120.0
+STOP_SECONDS = 90.0
+ACCOUNTING = "the writer ends, and the account follows; a second Ctrl-C kills at once"
 
 
 @contextmanager
@@ -53,6 +55,9 @@ def three_brokers() -> Iterator[Stack]:
                 hint="stop the other one with Ctrl-C.",
             ) from None
         stack = Stack(settings.state_dir / "demo", settings)
+        ENDING.at_once("ending; the brokers are stopped", STOP_SECONDS)
+        ENDING.at_kill("killed, and the servers too", stack.kill)
+        _say("kafka", "starts")
         try:
             stack.up(["kafka"], brokers=3, fresh=True, tell=_say)
             yield stack
@@ -131,13 +136,13 @@ def _draw_writing(
     screen: Screen, camera: Camera, enough: threading.Event, seconds: float | None
 ) -> None:
     end = time.monotonic() + seconds if seconds else None
-    with _ctrl_c_ends(enough):
-        while not enough.is_set():
-            left = f"{end - time.monotonic():.0f} s to go" if end else "Ctrl-C ends it"
-            screen.show(camera.picture(), f"writing; {left}")
-            enough.wait(0.4)
-            if end and time.monotonic() > end:
-                enough.set()
+    ENDING.after(ACCOUNTING, enough.set)
+    while not enough.is_set():
+        left = f"{end - time.monotonic():.0f} s to go" if end else "Ctrl-C ends it"
+        screen.show(camera.picture(), f"writing; {left}")
+        enough.wait(0.4)
+        if end and time.monotonic() > end:
+            enough.set()
 
 
 def _draw_catching_up(
@@ -147,16 +152,6 @@ def _draw_catching_up(
     while any(r.read < total for r in readers) and time.monotonic() < give_up_at:
         screen.show(camera.picture(), "the writer stopped; the readers catch up")
         time.sleep(0.3)
-
-
-@contextmanager
-def _ctrl_c_ends(event: threading.Event) -> Iterator[None]:
-    """Let Ctrl-C end the writing; the accounting still follows."""
-    before = signal.signal(signal.SIGINT, lambda *_: event.set())
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def account(writer: PaymentWriter, readers: list[PaymentReader], last: Picture) -> bool:
@@ -177,7 +172,13 @@ def account(writer: PaymentWriter, readers: list[PaymentReader], last: Picture) 
     return right
 
 
-def main() -> int:
+def main() -> int | str | None:
+    """Run the demo; a signal ends it in good order."""
+    with ENDING.armed():
+        return ENDING.status(run())
+
+
+def run() -> int:
     """Parse the command line and run the demo."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, help="write for so long, then stop")

@@ -110,7 +110,7 @@ def test_no_room_imports_one_above_or_beside_it() -> None:
         ("headrace.log.topics", "from headrace import services"),
         ("headrace.log.topics", "from headrace import HeadraceError"),
         ("headrace.log.topics", "import headrace"),
-        ("headrace.services.kafka", 'import_module("headrace.cli.main")'),
+        ("headrace.services.kafka", 'import_module("headrace.cli.front")'),
         ("headrace.durations", "from headrace.errors import StepError"),
         ("headrace.sources.kafka", "from headrace.event import event_type"),
         ("headrace.plan.steps", "from headrace.stream import Stream"),
@@ -127,7 +127,7 @@ def test_an_import_that_goes_up_or_sideways_is_caught(module: str, line: str) ->
 @pytest.mark.parametrize(
     ("module", "line"),
     [
-        ("headrace.cli.main", "from headrace.services import Stack"),
+        ("headrace.cli.front", "from headrace.services import Stack"),
         ("headrace.services.kafka", "def f():\n    from headrace.log import topics"),
         ("headrace.log.topics", "from .cluster import administer"),
         ("headrace.log.topics", "from headrace import errors"),
@@ -162,7 +162,7 @@ json.dump({{
 HEAVY = {"confluent_kafka", "jgo", "psycopg", "py4j", "pyspark", "redis", "requests"}
 
 
-@pytest.mark.parametrize("module", ["headrace", "headrace.cli.main"])
+@pytest.mark.parametrize("module", ["headrace", "headrace.cli.front"])
 def test_nothing_happens_at_import(module: str) -> None:
     after = loaded_by(f"import {module}")
 

@@ -11,7 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from headrace.cli.main import app
+from headrace.cli.front import app
 from headrace.errors import SettingsError
 from headrace.ops.families import FAMILIES
 from headrace.ops.rules import RULES

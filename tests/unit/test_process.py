@@ -111,6 +111,19 @@ def test_a_process_that_does_not_heed_the_signal_is_killed_with_its_children(
     assert birth(shell.pid) is None
 
 
+def test_a_process_is_killed_at_once_with_its_children(process: ServerProcess) -> None:
+    process.start(Command(STUBBORN))
+    assert process.pid is not None
+    shell = psutil.Process(process.pid)
+    (child,) = wait_until("its child", shell.children)
+
+    process.kill()
+
+    assert not process.was_started
+    for pid in (shell.pid, child.pid):
+        wait_until("it is gone", lambda pid=pid: birth(pid) is None)
+
+
 @pytest.mark.parametrize(
     "note",
     [

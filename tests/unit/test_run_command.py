@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from headrace.cli.main import app
+from headrace.cli.front import app
 from headrace.errors import SettingsError
 
 

@@ -16,6 +16,7 @@ from headrace.cli.address import (
     read_pairs,
     require_consent,
 )
+from headrace.cli.ending import ENDING
 from headrace.cli.output import Format, print_json, print_table, talk
 from headrace.cli.services import Directory, Output
 from headrace.errors import CaptureError
@@ -64,6 +65,9 @@ def _capture(database: str, bootstrap: str | None, directory: Path | None) -> Ca
     )
 
 
+_AMID = "ended; `headrace cdc status` shows what was done"
+
+
 def _tell(news: str) -> None:
     talk().print(news, highlight=False, markup=False)
 
@@ -109,6 +113,7 @@ def add(
     from headrace.cdc import captures  # noqa: PLC0415
     from headrace.cdc.wishes import Wish  # noqa: PLC0415
 
+    ENDING.at_once(_AMID)
     wish = Wish(
         tuple(table.strip() for table in tables.split(",") if table.strip()),
         snapshot_mode=snapshot_mode,

@@ -7,11 +7,13 @@ import select
 import sys
 from collections.abc import Callable, Iterable
 from enum import StrEnum
+from threading import Event
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from headrace.cli.address import Bootstrap, find_log
+from headrace.cli.ending import ENDING
 from headrace.cli.output import talk
 from headrace.cli.services import Directory
 
@@ -121,13 +123,16 @@ def _print_events(
 ) -> None:
     out = sys.stdout.buffer
     count = 0
+    enough = Event()
+    # The count is the line that says what was done.
+    ENDING.after("", enough.set)
     for batch in batches:
         wanted = batch if most is None else batch[: most - count]
         for event in wanted:
             out.write(line(event).encode() + b"\n")
         out.flush()
         count += len(wanted)
-        if count == most:
+        if count == most or enough.is_set():
             break
         if not batch and _nobody_reads():
             raise BrokenPipeError

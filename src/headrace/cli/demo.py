@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
+import runpy
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -29,16 +29,12 @@ def demo(
     pipeline, and every transaction is accounted for; exit 1 if one was lost or doubled,
     or if the planted fraud was not found. Log: three brokers, one topic, three readers.
     """
-    command = [sys.executable, str(demo_file(name))]
-    if seconds is not None:
-        command += ["--seconds", str(seconds)]
-    process = subprocess.Popen(command)
-    while True:
-        try:
-            raise typer.Exit(process.wait())
-        except KeyboardInterrupt:
-            # The demo has it too, and ends in its own way.
-            continue
+    file = demo_file(name)
+    # In this process, which owns the signals already: a second one would have to be
+    # found and ended by whatever ends this one.
+    sys.argv = [str(file), *([] if seconds is None else ["--seconds", str(seconds)])]
+    sys.path.insert(0, str(file.parent))
+    runpy.run_path(str(file), run_name="__main__")
 
 
 def demo_file(name: str) -> Path:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 class Input:
-    """Lines of a stream until it ends, or Ctrl-C ends them.
+    """Lines of a stream until it ends, or Ctrl-C or SIGTERM ends them.
 
-    Ctrl-C while a line is awaited ends the input, and what was taken is still
+    A signal while a line is awaited ends the input, and what was taken is still
     written. A second one is an interrupt like any other.
     """
 
@@ -51,12 +51,17 @@ class Input:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Hear Ctrl-C here, instead of being interrupted anywhere."""
-        before = signal.signal(signal.SIGINT, self._interrupt)
+        """Hear the signals here, instead of being interrupted anywhere."""
+        signs = (signal.SIGINT, signal.SIGTERM)
+        before = {sign: signal.getsignal(sign) for sign in signs}
+        for sign, handler in before.items():
+            if handler is not signal.SIG_IGN:
+                signal.signal(sign, self._interrupt)
         try:
             yield
         finally:
-            signal.signal(signal.SIGINT, before)
+            for sign, handler in before.items():
+                signal.signal(sign, handler)
 
     def _interrupt(self, _signal: int, _frame: FrameType | None) -> None:
         again, self.interrupted = self.interrupted, True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from datetime import timedelta
@@ -24,6 +23,7 @@ from headrace.cli.address import (
     find_log,
     read_pairs,
 )
+from headrace.cli.ending import AFTER_THIS, ENDING
 from headrace.cli.load import load_pipeline
 from headrace.cli.monitoring import Alert, Monitored, Watch, monitoring
 from headrace.cli.output import Format, talk
@@ -39,9 +39,15 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from headrace.pipeline import Pipeline
+    from headrace.plan.steps import Output
     from headrace.runtime.progress import BatchProgress
     from headrace.runtime.run import Conditions
     from headrace.runtime.watching import CaptureGuard
+
+
+GOES_ON = "start it again and it goes on from there"
+KILLED = "killed; what was not committed is done again at the next start"
+AT_START = f"ended before the first batch; {GOES_ON}"
 
 
 def run(
@@ -88,6 +94,9 @@ def run(
     ] = Format.TABLE,
 ) -> None:
     """Run a pipeline until it is stopped; SIGTERM and Ctrl-C finish the batch."""
+    ENDING.at_once(AT_START)
+    ENDING.at_kill(KILLED)
+    talk().print(f"loading {file}", highlight=False)
     config = dict(read_pairs(conf, "--conf"))
     watch = Watch.read(metrics, alert, watch_duplicates)
     _require_shared(checkpoint, master)
@@ -97,7 +106,7 @@ def run(
     log = find_log(bootstrap, directory)
 
     # These load PySpark, which an error in the user's file should not wait for.
-    from headrace._spark import carry_functions, end, session  # noqa: PLC0415
+    from headrace._spark import carry_functions  # noqa: PLC0415
     from headrace.runtime.rebuild import require_rebuilt  # noqa: PLC0415
     from headrace.runtime.run import Conditions, require_outputs  # noqa: PLC0415
     from headrace.runtime.targets import artifact_groups  # noqa: PLC0415
@@ -123,14 +132,35 @@ def run(
     carry_functions(Path(file.partition(":")[0]).parent)
     groups = artifact_groups(pipeline.outputs)
     tell = _json if output is Format.JSON else tell_line
-    enough = _told_to_end()
     watch = replace(watch, checkpoint=conditions.checkpoint)
-    with monitoring(pipeline, log, watch, tell) as monitored:
-        spark = session(pipeline.name, master=master, config=config, groups=groups)
-        try:
-            _follow(pipeline, spark, conditions, views, monitored, enough)
-        finally:
-            end(spark)
+    with (
+        monitoring(pipeline, log, watch, tell) as monitored,
+        started(pipeline.name, master, config, groups) as spark,
+    ):
+        _follow(pipeline, spark, conditions, views, monitored)
+
+
+@contextlib.contextmanager
+def started(
+    name: str, master: str, config: dict[str, str], groups: Sequence[str] = ()
+) -> Iterator[SparkSession]:
+    """Start a session, and end it with its JVM when this is left."""
+    from headrace._spark import end, session  # noqa: PLC0415 - loads PySpark
+    from headrace._spark.signals import signals_left_alone  # noqa: PLC0415
+
+    talk().print(f"starting Spark, {master}", highlight=False)
+    with signals_left_alone():
+        spark = session(name, master=master, config=config, groups=groups)
+    try:
+        yield spark
+    except KeyboardInterrupt:
+        # Amid a call to the JVM, perhaps, which answers no other: it is ended from
+        # outside, as whatever a command has started.
+        raise
+    except BaseException:
+        end(spark)
+        raise
+    end(spark)
 
 
 def _follow(
@@ -139,26 +169,35 @@ def _follow(
     conditions: Conditions,
     views: int | None,
     monitored: Monitored,
-    enough: Event,
 ) -> None:
     """Start the query, and stay with it until it ends or is told to."""
     from headrace.runtime.run import follow, start  # noqa: PLC0415
 
-    tell, look = monitored.tell, monitored.look
+    told: list[int] = []
+
+    def tell(progress: BatchProgress) -> None:
+        monitored.tell(progress)
+        told[:] = [progress.batch]
+
+    look, enough = monitored.look, Event()
     outputs = pipeline.outputs
     with _guard(pipeline, conditions) as guard:
         delivering = start(pipeline, spark, conditions)
+        ENDING.after(AFTER_THIS, enough.set)
         talk().print(f'pipeline "{pipeline.name}" runs; Ctrl-C ends it')
+        talk().print(first_batch(outputs), highlight=False)
         with _serving(pipeline, conditions, views):
             follow(delivering, tell, enough, outputs=outputs, guard=guard, look=look)
+    if enough.is_set():
+        until = f"after batch {told[0]}" if told else "before the first batch"
+        talk().print(f"ended {until}; {GOES_ON}", highlight=False)
 
 
-def _told_to_end() -> Event:
-    """Give what is set as soon as somebody ends the command."""
-    enough = Event()
-    for sign in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(sign, lambda *_: enough.set())
-    return enough
+def first_batch(outputs: Sequence[Output]) -> str:
+    """Say what the first batch reads: it takes the longest, and says nothing else."""
+    from headrace.plan.steps import source_topics  # noqa: PLC0415
+
+    return f"first batch: reading {', '.join(source_topics(outputs))}"
 
 
 def _guard(pipeline: Pipeline, conditions: Conditions) -> CaptureGuard:

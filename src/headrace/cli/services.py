@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from headrace.cli.ending import ENDING
 from headrace.cli.output import Format, print_json, print_table, talk
 from headrace.errors import ServiceError
 from headrace.services import SERVICES, ProcessStatus, Stack
@@ -19,6 +20,10 @@ Directory = Annotated[
     typer.Option("--dir", help="The run directory; by default the project's own."),
 ]
 Output = Annotated[Format, typer.Option("--format", help="How to print the data.")]
+
+_UP_ENDED = "ended; what was started goes on, and `headrace down` stops it"
+# A database whose making is cut short is made again, but whole ones are better.
+_UP_GRACE_SECONDS = 60.0
 
 
 def _stack(directory: Path | None) -> Stack:
@@ -44,6 +49,8 @@ def up(
     output: Output = Format.TABLE,
 ) -> None:
     """Start servers on this machine; without names, all of them."""
+    ENDING.at_once(_UP_ENDED, _UP_GRACE_SECONDS)
+    talk().print(f"starting {', '.join(services or ['the servers'])}", highlight=False)
     stack = _stack(directory)
     found = stack.up(services or [], brokers=brokers, fresh=fresh, tell=_tell)
     _print_status(found, output)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from dataclasses import asdict
 from pathlib import Path
 from threading import Event
@@ -21,9 +20,10 @@ from headrace.cli.address import (
     read_pairs,
     require_consent,
 )
+from headrace.cli.ending import AFTER_THIS, ENDING
 from headrace.cli.load import load_pipeline
 from headrace.cli.output import Format, print_json, talk
-from headrace.cli.run import tell_line
+from headrace.cli.run import started, tell_line
 from headrace.cli.services import Directory
 from headrace.errors import StepError
 from headrace.plan.changes import KeepTable
@@ -62,7 +62,7 @@ def rebuild(
     log = find_log(bootstrap, directory)
 
     # These load PySpark, which an error in the user's file should not wait for.
-    from headrace._spark import carry_functions, end, session  # noqa: PLC0415
+    from headrace._spark import carry_functions  # noqa: PLC0415
     from headrace.runtime.rebuild import Rebuild  # noqa: PLC0415
     from headrace.runtime.run import Conditions, require_outputs  # noqa: PLC0415
     from headrace.runtime.topics import make_missing_topics  # noqa: PLC0415
@@ -82,14 +82,10 @@ def rebuild(
     )
     make_missing_topics(admin, pipeline)
     enough = Event()
-    for sign in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(sign, lambda *_: enough.set())
     carry_functions(Path(file.partition(":")[0]).parent)
-    spark = session(pipeline.name, master=master, config=config)
-    try:
+    with started(pipeline.name, master, config) as spark:
+        ENDING.after(AFTER_THIS, enough.set)
         rebuilt = rebuilding.run(spark, tell_line, enough)
-    finally:
-        end(spark)
     for topic, gone in rebuilt.gone.items():
         talk().print(f'topic "{topic}": {gone:,} rows that are gone were taken away')
     if rebuilt.aside is not None:

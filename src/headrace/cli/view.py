@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headrace.cli.address import Bootstrap, find_log, read_pairs
+from headrace.cli.ending import ENDING
 from headrace.cli.load import load_pipeline
 from headrace.cli.output import Format, print_json, print_table, talk
 from headrace.cli.services import Directory
@@ -63,8 +63,6 @@ def serve(
     pipeline = load_pipeline(file)
     log = find_log(bootstrap, directory)
     enough = Event()
-    for sign in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(sign, lambda *_: enough.set())
     settings = load_settings()
     around = Surroundings(
         store or _home() / pipeline.name,
@@ -76,6 +74,7 @@ def serve(
     tell = talk().print
     with keeping(pipeline, around, tell) as server:
         tell(f'views of pipeline "{pipeline.name}" at {server.url}', highlight=False)
+        ENDING.after("ending; the views are answered for no longer", enough.set)
         enough.wait()
 
 

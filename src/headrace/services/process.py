@@ -141,6 +141,14 @@ class ServerProcess:
         self._note.unlink(missing_ok=True)
         return forced
 
+    def kill(self) -> None:
+        """Kill the process and its children, without waiting for their end."""
+        pid = self.pid
+        if pid is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
+            self._note.unlink(missing_ok=True)
+
     def _gone_within(self, seconds: float) -> bool:
         deadline = time.monotonic() + seconds
         while self.pid is not None:

@@ -28,6 +28,7 @@ from headrace.cli import (
     topics,
     view,
 )
+from headrace.cli.ending import ENDING, INTERRUPTED
 from headrace.cli.output import talk
 from headrace.errors import HeadraceError
 
@@ -83,6 +84,9 @@ def _global_options(
 ) -> None:
     if debug:
         os.environ["HEADRACE_DEBUG"] = "1"
+    if os.environ.get("HEADRACE_DEBUG"):
+        # Found by the log4j2.properties of the JVM.
+        os.environ.setdefault("HEADRACE_SPARK_ERRORS", "error")
 
 
 def main() -> None:
@@ -96,5 +100,11 @@ def main() -> None:
             talk().print(str(error), style="red", highlight=False, markup=False)
         sys.exit(1)
     except KeyboardInterrupt:
-        talk().print("interrupted")
-        sys.exit(130)
+        sys.exit(ENDING.status(INTERRUPTED))
+    except SystemExit as left:
+        sys.exit(ENDING.status(left.code))
+    except Exception:
+        # What is interrupted amid a call may stumble over it on its way out.
+        if not ENDING.is_interrupted or os.environ.get("HEADRACE_DEBUG"):
+            raise
+        sys.exit(ENDING.status(INTERRUPTED))
