@@ -40,6 +40,27 @@ pipeline.write("large", payments.where("cents > 500"), sinks.kafka("{name}-large
 pipeline.write("cards", payments.select("card", "number"), sinks.kafka("{name}-cards"))
 """
 
+# Behind the pipeline above, in its file.
+BROKEN = """
+from pyspark.sql.functions import udf
+
+
+def named(card):
+    raise ValueError("no such card")
+
+
+def broken_rows(rows):
+    return rows.withColumn("card", udf(named, "string", useArrow=False)(rows.card))
+
+
+broken = Pipeline("broken-{name}")
+broken.write(
+    "named",
+    broken.read(kafka("{name}-in", Payment)).transform(broken_rows),
+    sinks.kafka("{name}-named"),
+)
+"""
+
 
 class Project:
     """A user's project: one pipeline, its topics, and the command line."""
@@ -249,3 +270,35 @@ def test_a_topic_that_is_not_there_is_named_before_spark_starts(
 
     assert done.returncode == 1
     assert 'LogError [topic-missing]: there is no topic "lost-in"' in done.stderr
+
+
+def test_what_ends_a_run_is_said_once_and_where_it_was_raised(
+    project: Project, tmp_path: Path
+) -> None:
+    file = tmp_path / "broken.py"
+    file.write_text((PIPELINE + BROKEN).format(name=project.name))
+
+    done = subprocess.run(
+        [
+            *(
+                str(HEADRACE),
+                "run",
+                f"{file}:broken-{project.name}",
+                "--until-caught-up",
+            ),
+            *("--bootstrap", project.bootstrap, "--checkpoint", str(tmp_path / "cp")),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+    said = done.stderr
+    assert done.returncode == 1, said
+    assert said.splitlines()[0] == f"loading {file}:broken-{project.name}"
+    assert f"first batch: reading {project.name}-in" in said
+    assert "StepError [batch-failed]" in said
+    assert said.count("no such card") == 1, said
+    assert "raised by named at broken.py:" in said
+    assert not [line for line in said.splitlines() if " ERROR " in line]

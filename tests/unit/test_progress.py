@@ -183,6 +183,22 @@ def test_a_failed_batch_names_the_innermost_cause() -> None:
     assert named.detail == "[DIVIDE_BY_ZERO] Division by zero."
 
 
+def test_what_a_function_has_raised_is_named_with_its_place() -> None:
+    text = (
+        "[STREAM_FAILED] Query terminated with exception: [PYTHON_EXCEPTION] An "
+        "exception was thrown from the Python worker: Traceback (most recent call "
+        'last):\n  File "/home/ann/pay.py", line 13, in fee\n'
+        "    return 1 / cents\n           ~~^~~~~~~\n"
+        "ZeroDivisionError: division by zero\n SQLSTATE: 38000\n\tat x.y.Z"
+    )
+
+    named = name_failure(text, "fraud")
+
+    assert named.slug == "batch-failed"
+    expected = "ZeroDivisionError: division by zero, raised by fee at pay.py:13"
+    assert named.detail == expected
+
+
 def test_events_that_retention_took_are_named_as_lost() -> None:
     text = "terminated with exception: [KAFKA_DATA_LOSS.X] Some data may have been lost"
 

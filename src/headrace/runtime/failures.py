@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import PurePath
 
 from headrace.errors import HeadraceError, LogError, StepError
 
@@ -14,6 +15,9 @@ _STATE_DIFFERS = re.compile(
     r"|COLUMN_FAMILY_SCHEMA_INCOMPATIBLE|INVALID_VARIABLE_TYPE_CHANGE)"
     r"|STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA"
 )
+_TRACE = "Traceback (most recent call last):"
+_CALL = re.compile(r'^  File "(.+)", line (\d+), in (.+)$', re.MULTILINE)
+_RAISED = re.compile(r"^(?! |Traceback)\S.*$", re.MULTILINE)
 _STATE = re.compile(r"\s*SQLSTATE: \w+.*")
 
 
@@ -56,7 +60,22 @@ def name_failure(text: str, pipeline: str) -> HeadraceError:
 
 def _cause(text: str) -> str:
     """Give the innermost line that says something."""
+    if _TRACE in text:
+        return _raised(text)
     found = _CAUSE.search(text)
     deeper = _DEEPER.findall(text)
     line = deeper[-1] if deeper else (found.group(1) if found else text)
     return _STATE.sub("", line.strip().splitlines()[0])[:500]
+
+
+def _raised(text: str) -> str:
+    """Say which exception a user's function has raised, and where."""
+    trace = text.rsplit(_TRACE, maxsplit=1)[-1]
+    calls = list(_CALL.finditer(trace))
+    behind = trace[calls[-1].end() :] if calls else trace
+    raised = _RAISED.search(behind)
+    line = _STATE.sub("", raised[0] if raised else behind.strip().splitlines()[0])
+    if not calls:
+        return line[:500]
+    file, number, function = calls[-1].groups()
+    return f"{line[:400]}, raised by {function} at {PurePath(file).name}:{number}"
