@@ -275,6 +275,7 @@ def test_a_topic_that_is_not_there_is_named_before_spark_starts(
 def test_what_ends_a_run_is_said_once_and_where_it_was_raised(
     project: Project, tmp_path: Path
 ) -> None:
+    project.write(payment(5000, 1))
     file = tmp_path / "broken.py"
     file.write_text((PIPELINE + BROKEN).format(name=project.name))
 

@@ -50,7 +50,6 @@ def up(
 ) -> None:
     """Start servers on this machine; without names, all of them."""
     ENDING.at_once(_UP_ENDED, _UP_GRACE_SECONDS)
-    talk().print(f"starting {', '.join(services or ['the servers'])}", highlight=False)
     stack = _stack(directory)
     found = stack.up(services or [], brokers=brokers, fresh=fresh, tell=_tell)
     _print_status(found, output)
