@@ -9,12 +9,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from ended_run import Run, Shop
-from log_use import new_topic
-from observe import processes_in
-from waiting import wait_until
 
 from headrace.services import Stack
+from support.harness.ended_run import Run, Shop
+from support.harness.log_use import new_topic
+from support.harness.observe import processes_in
+from support.harness.waiting import wait_until
 
 CTRL_C, SIGTERM = signal.SIGINT, signal.SIGTERM
 STATUS = {CTRL_C: 130, SIGTERM: 0}

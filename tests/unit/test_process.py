@@ -120,8 +120,8 @@ def test_a_process_is_killed_at_once_with_its_children(process: ServerProcess) -
     process.kill()
 
     assert not process.was_started
-    for pid in (shell.pid, child.pid):
-        wait_until("it is gone", lambda pid=pid: birth(pid) is None)
+    pids = (shell.pid, child.pid)
+    wait_until("both are gone", lambda: not any(map(birth, pids)))
 
 
 @pytest.mark.parametrize(

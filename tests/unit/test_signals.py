@@ -11,7 +11,8 @@ from contextlib import closing, suppress
 
 import psutil
 import pytest
-from waiting import wait_until
+
+from support.harness.waiting import wait_until
 
 CTRL_C, SIGTERM = signal.SIGINT, signal.SIGTERM
 
@@ -47,7 +48,7 @@ class Program:
             raise AssertionError(self.process.communicate()[1])
         self.children = psutil.Process(self.process.pid).children(recursive=True)
 
-    def signal(self, sign: signal.Signals) -> None:
+    def send(self, sign: signal.Signals) -> None:
         os.killpg(self.process.pid, sign)
 
     def signal_until_gone(self, sign: signal.Signals) -> None:
@@ -55,7 +56,7 @@ class Program:
 
         def is_gone() -> bool:
             with suppress(ProcessLookupError):
-                self.signal(sign)
+                self.send(sign)
             return self.process.poll() is not None
 
         wait_until("it is gone", is_gone, step=0.5)
@@ -127,7 +128,7 @@ def test_a_start_is_interrupted_and_what_it_began_ends(
 ) -> None:
     program = start(AT_ONCE)
 
-    program.signal(sign)
+    program.send(sign)
 
     assert program.end() == (status, ["ended as it began"])
     program.require_no_children()
@@ -139,7 +140,7 @@ def test_what_is_in_hand_is_finished(
 ) -> None:
     program = start(AFTER.format(then="print('finished', file=sys.stderr)"))
 
-    program.signal(sign)
+    program.send(sign)
 
     assert program.end() == (status, ["ending", "finished"])
 
@@ -185,7 +186,7 @@ def test_one_signal_that_comes_twice_is_one(start: Callable[..., Program]) -> No
 
     # As `timeout` does: to the process, and to its group.
     os.kill(program.process.pid, SIGTERM)
-    program.signal(SIGTERM)
+    program.send(SIGTERM)
 
     assert program.end() == (0, ["ending", "finished"])
 
@@ -195,8 +196,8 @@ def test_ctrl_c_is_not_for_what_runs_in_a_shells_background(
 ) -> None:
     program = start(AT_ONCE, "sh", "-c", 'trap "" INT; exec "$@"', "sh")
 
-    program.signal(CTRL_C)
-    program.signal(SIGTERM)
+    program.send(CTRL_C)
+    program.send(SIGTERM)
 
     assert program.end() == (0, ["ended as it began"])
 
@@ -208,7 +209,7 @@ def test_who_does_not_let_go_is_killed_after_a_grace(
     held = held.replace("code = ", "threading.Event().wait(); code = ")
     program = start(held)
 
-    program.signal(SIGTERM)
+    program.send(SIGTERM)
 
     assert program.end() == (0, ["ended as it began"])
     program.require_no_children()
@@ -217,7 +218,7 @@ def test_who_does_not_let_go_is_killed_after_a_grace(
 def test_an_error_is_not_hidden_behind_a_signal(start: Callable[..., Program]) -> None:
     program = start(AFTER.format(then="pass").replace("status(0)", "status(1)"))
 
-    program.signal(CTRL_C)
+    program.send(CTRL_C)
 
     assert program.end() == (1, ["ending"])
 

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import psutil
 from confluent_kafka import Producer
-from log_use import admin_of, consumed, new_name
-from observe import COMMAND
-from waiting import wait_until
 
 from headrace.log import create_topic, writer_settings
 from headrace.services import Stack
+from support.harness.log_use import admin_of, consumed, new_name
+from support.harness.observe import COMMAND
+from support.harness.waiting import wait_until
 
 PIPELINE = """
 from headrace import Pipeline, event, kafka, sinks
