@@ -148,13 +148,6 @@ class Run:
 
         return does
 
-    def is_connected(self) -> bool:
-        """Tell whether it has a connection to a server."""
-        return any(
-            connection.status == psutil.CONN_ESTABLISHED
-            for connection in psutil.Process(self.process.pid).net_connections("tcp")
-        )
-
     def signal_until_gone(self, sign: signal.Signals) -> None:
         """Send a signal again and again, as somebody does who is impatient."""
 
