@@ -7,9 +7,10 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from headrace import Pipeline, Stream, sinks
+from headrace._spark import running_count
 from headrace.sinks import KafkaSink
 from headrace.testing import SinkContract, SinkRow
 from support.harness.copying import Copying, read_rows
@@ -70,3 +71,27 @@ def test_outputs_that_share_a_topic_share_the_transaction_and_the_order_of_keys(
 
     assert report["rows"] == {"even": 25, "odd": 25, "dead-letters": 0}
     assert read_rows(bootstrap, f"{name}.out") == [*batches[0], *batches[1]]
+
+
+def test_a_batch_that_is_held_leaves_its_state_to_the_next(
+    spark: SparkSession, bootstrap: str, tmp_path: Path
+) -> None:
+    name = f"contract-{next(_NUMBERS)}"
+
+    def counted(rows: DataFrame) -> DataFrame:
+        counts = running_count(rows, "key")
+        return counts.selectExpr("key", "count AS number", "CAST(NULL AS string) text")
+
+    def declare(pipeline: Pipeline, rows: Stream) -> None:
+        sink = sinks.kafka(f"{name}.out", key="key")
+        pipeline.write("counts", rows.transform(counted), sink)
+
+    copying = Copying(spark, bootstrap, tmp_path, name, declare)
+    copying.attempt(0, [SinkRow("k", 0), SinkRow("k", 1)])
+    for commit in (tmp_path / "checkpoint" / "commits").glob("*0*"):
+        commit.unlink()
+
+    report = copying.attempt(1, [SinkRow("k", 2)])
+
+    assert (report["batches"], report["held_batches"]) == (2, 1)
+    assert read_rows(bootstrap, f"{name}.out") == [SinkRow("k", 2), SinkRow("k", 3)]
