@@ -216,6 +216,18 @@ def test_a_row_that_is_not_newer_is_left_out(
 
 
 @pytest.mark.parametrize("form", ["hash", "json"])
+def test_of_two_rows_of_one_version_the_first_stays(
+    deliveries: NewDeliveries, server: redis.Redis, keyspace: str, form: str
+) -> None:
+    sink = sinks.redis(keyspace, as_=form, version="number")
+    deliveries(sink).write(0, [Sent("a", 5, "first"), Sent("a", 5, "second")])
+    deliveries(sink).write(0, [Sent("a", 5, "third")])
+
+    held = server.hgetall if form == "hash" else server.get
+    assert "first" in str(held(f"{keyspace}:a"))
+
+
+@pytest.mark.parametrize("form", ["hash", "json"])
 def test_of_a_batch_the_newest_row_since_the_last_delete_stays(
     deliveries: NewDeliveries, server: redis.Redis, keyspace: str, form: str
 ) -> None:

@@ -70,6 +70,16 @@ def test_a_duplicate_that_comes_after_its_id_was_forgotten_passes(
     assert trial.numbers == {0, 1, 2}
 
 
+def test_an_id_is_still_known_at_the_last_watermark_that_remembers_it(
+    trial: Trial,
+) -> None:
+    trial.add([at(0, "a", 0), at(1, "clock", 70)])
+    trial.add([at(2, "a", 0)])
+    trial.run()
+
+    assert trial.numbers == {0, 1}
+
+
 def test_a_late_event_is_remembered_from_its_arrival_on(trial: Trial) -> None:
     trial.add([at(0, "clock", 600)])
     trial.add([at(1, "late", 0), at(2, "clock", 640)])

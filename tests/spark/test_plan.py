@@ -259,10 +259,11 @@ def same(df: DataFrame) -> DataFrame:
         lambda s: [s.union(s), s, s.transform(same)],
         lambda s: [s.transform(same).union(s).where("cents < 0"), s.where("false")],
         lambda s: [s.transform(same).transform(same), s.transform(same)],
+        lambda s: [s.where("cents > 10").union(s.where("cents < 0")).transform(same)],
     ],
     ids=[
         *("source", "fan-out", "with-itself", "three-times", "three-trunks"),
-        *("union-of-transform", "transforms"),
+        *("union-of-transform", "transforms", "below-a-transform"),
     ],
 )
 def test_a_dead_letter_comes_once_whatever_the_shape(
