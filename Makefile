@@ -39,6 +39,9 @@ chaos: ready ## kill drivers and brokers at length; SEED=n replays a run
 soak: ready ## hold windows against their model at length; SEED=n replays a run
 	PYTHONPATH=tests $(BIN)/python -m support.cases.window_soak --cases 300 $(if $(SEED),--seed $(SEED))
 
+mutants: ready ## break the product in places, and see that tests notice; MUTANTS=name tries one
+	$(BIN)/python scripts/mutants.py $(MUTANTS)
+
 bench: ready ## measure throughput beside plain Spark, latency, windows, stores, joins, fraud
 	$(BIN)/python bench/delivery.py
 	$(BIN)/python bench/latency.py
@@ -71,4 +74,4 @@ $(OPERATORS): $(shell find jvm -type f -not -name "*.pyc") jvm/hatch_build.py re
 $(CONNECT): $(OPERATORS)
 	@test $@ -nt $< || $(BIN)/python jvm/hatch_build.py
 
-.PHONY: help demo test quick ready lint format chaos soak bench wheel lock clean
+.PHONY: help demo test quick ready lint format mutants chaos soak bench wheel lock clean
