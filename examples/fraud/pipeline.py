@@ -39,7 +39,8 @@ transactions = fraud.read(
 )
 profiles = fraud.table(
     cdc.postgres("bank", "public.profiles", Profile),
-    watermark=watermarks.by_partition(seconds(0), idle=seconds(1)),
+    # A change holds all event time until its partition counts as silent again.
+    watermark=watermarks.by_partition(seconds(0), idle=milliseconds(300)),
 )
 
 # Each transaction once, with the profile that its user had at that time.

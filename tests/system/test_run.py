@@ -254,7 +254,7 @@ def test_dead_letters_are_listed_and_replayed_once(project: Project) -> None:
     assert [letter["value"] for letter in again] == ["oops", "oops"]
 
 
-def test_a_topic_that_is_not_there_is_named_before_spark_starts(
+def test_a_topic_that_is_not_there_is_named_before_the_query_starts(
     project: Project, tmp_path: Path
 ) -> None:
     file = tmp_path / "lost.py"

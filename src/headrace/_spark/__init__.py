@@ -2,10 +2,11 @@
 
 from headrace._spark.bridge import operators_jar, running_count
 from headrace._spark.functions import carry_functions
-from headrace._spark.session import begin, end, session, spark_settings
+from headrace._spark.session import Starting, begin, end, session, spark_settings
 from headrace._spark.versions import require_supported
 
 __all__ = [
+    "Starting",
     "begin",
     "carry_functions",
     "end",

@@ -38,6 +38,8 @@ from headrace.views.keeping import Surroundings, keeping
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from headrace._spark import Starting
+    from headrace.cli.address import Address
     from headrace.pipeline import Pipeline
     from headrace.plan.steps import Output
     from headrace.runtime.progress import BatchProgress
@@ -106,13 +108,40 @@ def run(
     log = find_log(bootstrap, directory)
 
     # These load PySpark, which an error in the user's file should not wait for.
-    from headrace._spark import carry_functions  # noqa: PLC0415
-    from headrace.runtime.rebuild import require_rebuilt  # noqa: PLC0415
-    from headrace.runtime.run import Conditions, require_outputs  # noqa: PLC0415
+    from headrace.runtime.run import require_outputs  # noqa: PLC0415
     from headrace.runtime.targets import artifact_groups  # noqa: PLC0415
-    from headrace.runtime.topics import make_missing_topics  # noqa: PLC0415
 
     require_outputs(pipeline)
+    groups = artifact_groups(pipeline.outputs)
+    with starting(master, config, groups) as begun:
+        conditions = _conditions(pipeline, log, checkpoint, directory)
+        conditions = replace(
+            conditions,
+            registry=registry or log.registry,
+            until_caught_up=until_caught_up,
+            every=timedelta(seconds=every) if every is not None else None,
+            most_per_batch=most_per_batch,
+            adopt=frozenset(adopt or ()),
+            take_over=take_over,
+        )
+        _carry(file)
+        tell = _json if output is Format.JSON else tell_line
+        watch = replace(watch, checkpoint=conditions.checkpoint)
+        with (
+            monitoring(pipeline, log, watch, tell) as monitored,
+            started(begun, pipeline.name) as spark,
+        ):
+            _follow(pipeline, spark, conditions, views, monitored)
+
+
+def _conditions(
+    pipeline: Pipeline, log: Address, checkpoint: str | None, directory: Path | None
+) -> Conditions:
+    """Return where a pipeline runs, once its topics are there."""
+    from headrace.runtime.rebuild import require_rebuilt  # noqa: PLC0415
+    from headrace.runtime.run import Conditions  # noqa: PLC0415 - loads PySpark
+    from headrace.runtime.topics import make_missing_topics  # noqa: PLC0415
+
     for topic in make_missing_topics(log.admin(), pipeline):
         talk().print(f'made topic "{topic}"')
     settings = load_settings()
@@ -120,37 +149,42 @@ def run(
     conditions = Conditions(
         bootstrap=log.bootstrap,
         checkpoint=checkpoint or str(state),
-        registry=registry or log.registry,
-        until_caught_up=until_caught_up,
-        every=timedelta(seconds=every) if every is not None else None,
-        most_per_batch=most_per_batch,
-        adopt=frozenset(adopt or ()),
-        take_over=take_over,
         servers=Addresses(settings, Stack(directory, settings)),
     )
     require_rebuilt(conditions.checkpoint)
+    return conditions
+
+
+def _carry(file: str) -> None:
+    """Let Python workers find the functions that stand beside the user's file."""
+    from headrace._spark import carry_functions  # noqa: PLC0415 - loads PySpark
+
     carry_functions(Path(file.partition(":")[0]).parent)
-    groups = artifact_groups(pipeline.outputs)
-    tell = _json if output is Format.JSON else tell_line
-    watch = replace(watch, checkpoint=conditions.checkpoint)
-    with (
-        monitoring(pipeline, log, watch, tell) as monitored,
-        started(pipeline.name, master, config, groups) as spark,
-    ):
-        _follow(pipeline, spark, conditions, views, monitored)
 
 
 @contextlib.contextmanager
-def started(
-    name: str, master: str, config: dict[str, str], groups: Sequence[str] = ()
-) -> Iterator[SparkSession]:
-    """Start a session, and end it with its JVM when this is left."""
-    from headrace._spark import end, session  # noqa: PLC0415 - loads PySpark
-    from headrace._spark.signals import signals_left_alone  # noqa: PLC0415
+def starting(
+    master: str, config: dict[str, str], groups: Sequence[str] = ()
+) -> Iterator[Starting]:
+    """Begin to start Spark, whose JVM comes up meanwhile; none of it is left behind."""
+    from headrace._spark import begin  # noqa: PLC0415 - loads PySpark
 
     talk().print(f"starting Spark, {master}", highlight=False)
+    begun = begin(master=master, config=config, groups=groups)
+    try:
+        yield begun
+    finally:
+        begun.give_up()
+
+
+@contextlib.contextmanager
+def started(begun: Starting, name: str) -> Iterator[SparkSession]:
+    """Return the session that was begun, and end it with its JVM when this is left."""
+    from headrace._spark import end  # noqa: PLC0415 - loads PySpark
+    from headrace._spark.signals import signals_left_alone  # noqa: PLC0415
+
     with signals_left_alone():
-        spark = session(name, master=master, config=config, groups=groups)
+        spark = begun.session(name)
     try:
         yield spark
     except KeyboardInterrupt:

@@ -23,7 +23,7 @@ from headrace.cli.address import (
 from headrace.cli.ending import AFTER_THIS, ENDING
 from headrace.cli.load import load_pipeline
 from headrace.cli.output import Format, print_json, talk
-from headrace.cli.run import started, tell_line
+from headrace.cli.run import started, starting, tell_line
 from headrace.cli.services import Directory
 from headrace.errors import StepError
 from headrace.plan.changes import KeepTable
@@ -83,7 +83,10 @@ def rebuild(
     make_missing_topics(admin, pipeline)
     enough = Event()
     carry_functions(Path(file.partition(":")[0]).parent)
-    with started(pipeline.name, master, config) as spark:
+    with (
+        starting(master, config) as begun,
+        started(begun, pipeline.name) as spark,
+    ):
         ENDING.after(AFTER_THIS, enough.set)
         rebuilt = rebuilding.run(spark, tell_line, enough)
     for topic, gone in rebuilt.gone.items():
