@@ -67,6 +67,11 @@ _SETTINGS = {
     "spark.ui.retainedJobs": "50",
     "spark.ui.retainedStages": "50",
     "spark.ui.retainedTasks": "500",
+    # The text of a batch's plan, which nobody sees; other ways of writing it cost more.
+    "spark.sql.ui.explainMode": "simple",
+    # Without input, Spark asks the brokers again after this; its 10 ms keep a tenth of
+    # a core busy.
+    "spark.sql.streaming.pollingDelay": "50ms",
 }
 
 _DELTA = {
