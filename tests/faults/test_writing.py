@@ -41,6 +41,50 @@ def test_keys_values_headers_and_timestamps_arrive_as_they_were(
     assert first.headers() == [("kind", b"copy")]
 
 
+def test_few_events_are_written_by_the_task_that_reads_them_as_many_by_several(
+    new_job: Callable[..., Job], workshop: Workshop
+) -> None:
+    few, many = new_job(per_batch=100), new_job(per_batch=1000)
+    few.feed(300)
+    headers = "array(named_struct('key', 'kind', 'value', encode('copy', 'utf-8')))"
+
+    told = workshop.run(few, headers=headers)
+    workshop.run(many, headers=headers, input=few.input)
+
+    # Where tasks share a batch, what they compute goes to the lane as a second stage.
+    # Of the first batch of a run it is not known how many events it has.
+    assert 1 <= told["stages"].count(2) < told["batches"] == 3
+    [one, other] = (
+        sum(int(record["checksum"], 16) for record in ledger(job)) % 2**64
+        for job in (few, many)
+    )
+    assert one == other
+    [one, other] = (
+        sorted(
+            (m.key(), m.value(), m.timestamp()[1], m.headers())
+            for m in messages(job, job.outputs[0], 300)
+        )
+        for job in (few, many)
+    )
+    assert one == other
+
+
+def test_few_events_that_take_long_are_shared_by_several_tasks(
+    new_job: Callable[..., Job], workshop: Workshop
+) -> None:
+    job = new_job(per_batch=10)
+    job.feed(40)
+    # A quarter of a second in any case, for all events of a batch.
+    slow = "aggregate(sequence(1, 400000 + length(value)), 0L, (a, x) -> a + x) > 0"
+
+    told = workshop.run(job, where=slow)
+
+    # The second batch is the one that shows how long they take. Whether several tasks
+    # are quicker is then up to the machine.
+    assert told["batches"] == 4
+    assert told["stages"].count(2) in {2, 3}
+
+
 def test_a_null_value_is_written_as_a_tombstone(
     new_job: Callable[..., Job], workshop: Workshop
 ) -> None:

@@ -62,7 +62,15 @@ def run(spark: SparkSession, given: dict[str, Any]) -> dict[str, Any]:
     )
     delivering = deliver(outgoing, terms, until_end=True)
     delivering.await_end()
-    return delivering.report() | {"pools": pools(spark)}
+    stages = stages_of(spark, str(delivering.query.runId))
+    return delivering.report() | {"pools": pools(spark), "stages": stages}
+
+
+def stages_of(spark: SparkSession, run: str) -> list[int]:
+    """Give how many stages each job of a query had, of those that Spark remembers."""
+    tracker = spark.sparkContext.statusTracker()
+    jobs = [tracker.getJobInfo(number) for number in tracker.getJobIdsForGroup(run)]
+    return [len(job.stageIds) for job in jobs if job is not None]
 
 
 def pools(spark: SparkSession) -> list[str]:

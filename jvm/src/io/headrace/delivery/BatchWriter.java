@@ -24,6 +24,8 @@ final class BatchWriter implements VoidFunction2<Dataset<Row>, Long>, AutoClosea
     private final transient List<SinkJob> jobs = new ArrayList<>();
     private final transient List<Integer> countedPlaces = new ArrayList<>();
 
+    private final transient SmallWork work = new SmallWork();
+
     private transient Checkpoint checkpoint;
     private transient String lineage;
     private transient QueryEnd end;
@@ -60,7 +62,9 @@ final class BatchWriter implements VoidFunction2<Dataset<Row>, Long>, AutoClosea
         SourceOffsets offsets = checkpoint.offsets(number);
         BatchTerms terms =
                 new BatchTerms(lineage, number, options.lanes(), offsets, Map.of(), 0);
+        work.begin(offsets);
         List<Delivered> delivered = write(batch, terms);
+        work.end();
         report.read(number, ReadRecords.of(lineage, number));
         long[] rows = report.add(number, delivered, (System.nanoTime() - begunAt) / 1e6);
         if (kafka != null) {
@@ -80,7 +84,8 @@ final class BatchWriter implements VoidFunction2<Dataset<Row>, Long>, AutoClosea
 
     private List<Delivered> write(Dataset<Row> batch, BatchTerms terms) throws Exception {
         if (jobs.size() == 1 && kafka != null) {
-            OutgoingBatch once = OutgoingBatch.computedOnce(batch);
+            boolean isSmall = options.isExactlyOnce() && options.lanes() == 1 && work.isSmall();
+            OutgoingBatch once = OutgoingBatch.computedOnce(batch, isSmall);
             return List.of(written(kafka, once, terms));
         }
         try (OutgoingBatch kept = OutgoingBatch.kept(batch, countedPlaces)) {

@@ -98,7 +98,7 @@ final class KeptRows implements AutoCloseable {
     }
 
     /** Puts all partitions into one, in their order, which is that of the rows' places. */
-    private static JavaRDD<InternalRow> one(JavaRDD<InternalRow> rows) {
+    static JavaRDD<InternalRow> one(JavaRDD<InternalRow> rows) {
         return rows.rdd().coalesce(1, false, Option.apply(new InTurn()), null).toJavaRDD();
     }
 

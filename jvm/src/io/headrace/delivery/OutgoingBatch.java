@@ -15,6 +15,7 @@ import org.apache.spark.sql.Row;
  */
 final class OutgoingBatch implements AutoCloseable {
     private final Dataset<Row> rows;
+    private final FewRows few;
     private final KeptRows kept;
     private final Map<Integer, Counted> counted;
 
@@ -28,15 +29,22 @@ final class OutgoingBatch implements AutoCloseable {
         }
     }
 
-    private OutgoingBatch(Dataset<Row> rows, KeptRows kept, Map<Integer, Counted> counted) {
+    private OutgoingBatch(
+            Dataset<Row> rows, FewRows few, KeptRows kept, Map<Integer, Counted> counted) {
         this.rows = rows;
+        this.few = few;
         this.kept = kept;
         this.counted = counted;
     }
 
-    /** For the single job of all topics, which computes the rows as it writes them. */
-    static OutgoingBatch computedOnce(Dataset<Row> batch) {
-        return new OutgoingBatch(OutgoingRows.of(batch), null, null);
+    /**
+     * For the single job of all topics, which computes the rows as it writes them.
+     *
+     * @param isSmall whether one task is enough to compute them, where one lane is to write them
+     */
+    static OutgoingBatch computedOnce(Dataset<Row> batch, boolean isSmall) {
+        FewRows few = isSmall ? FewRows.of(batch) : null;
+        return new OutgoingBatch(few == null ? OutgoingRows.of(batch) : null, few, null, null);
     }
 
     /**
@@ -50,7 +58,7 @@ final class OutgoingBatch implements AutoCloseable {
     static OutgoingBatch kept(Dataset<Row> batch, List<Integer> places) {
         KeptRows kept = KeptRows.of(OutgoingRows.of(batch));
         try {
-            return new OutgoingBatch(null, kept, kept.count(places));
+            return new OutgoingBatch(null, null, kept, kept.count(places));
         } catch (RuntimeException problem) {
             kept.close();
             throw problem;
@@ -66,6 +74,9 @@ final class OutgoingBatch implements AutoCloseable {
 
     /** Runs a task on each lane of the rows of some sinks; gives what the tasks give. */
     List<String> inLanes(List<Integer> places, int lanes, LaneTask task) {
+        if (few != null) {
+            return few.inOneLane(task);
+        }
         if (isKept() && lanes == 1) {
             return kept.inOneLane(places, task);
         }

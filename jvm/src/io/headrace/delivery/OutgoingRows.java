@@ -17,7 +17,12 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.XxHash64Function;
 import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Seq;
 
 /** The rows of a batch on their way out: their columns, their lanes, and what Kafka gets. */
@@ -28,6 +33,12 @@ final class OutgoingRows {
     static final String CHECKSUM = "checksum";
     static final String PLACE = "place";
 
+    private static final StructType HEADER =
+            new StructType().add(KEY, DataTypes.StringType).add(VALUE, DataTypes.BinaryType);
+
+    /** What Spark's function begins with. */
+    private static final long SEED = 42;
+
     private static final int SINK_AT = 0;
     private static final int KEY_AT = 1;
     private static final int VALUE_AT = 2;
@@ -35,6 +46,15 @@ final class OutgoingRows {
     private static final int MILLIS_AT = 4;
     private static final int CHECKSUM_AT = 5;
     private static final int PLACE_AT = 6;
+
+    /** What a query gives, in this order: a cast and a checksum apart what writers read. */
+    static final StructType GIVEN =
+            new StructType()
+                    .add(SINK, DataTypes.IntegerType)
+                    .add(KEY, DataTypes.BinaryType)
+                    .add(VALUE, DataTypes.BinaryType)
+                    .add("headers", new ArrayType(HEADER, true))
+                    .add("timestamp", DataTypes.TimestampType);
 
     private OutgoingRows() {}
 
@@ -74,6 +94,24 @@ final class OutgoingRows {
                 row.isNullAt(MILLIS_AT) ? null : row.getLong(MILLIS_AT),
                 row.getLong(CHECKSUM_AT),
                 row.getLong(PLACE_AT));
+    }
+
+    /** A row that a query has given, as {@link #of} and {@link #row} would make it. */
+    static Row row(InternalRow given, long place) {
+        long checksum = SEED;
+        for (int column = 0; column < GIVEN.size(); column++) {
+            DataType type = GIVEN.fields()[column].dataType();
+            checksum = XxHash64Function.hash(given.get(column, type), type, checksum);
+        }
+        boolean isTimed = !given.isNullAt(MILLIS_AT);
+        return RowFactory.create(
+                sink(given),
+                given.isNullAt(KEY_AT) ? null : given.getBinary(KEY_AT),
+                given.isNullAt(VALUE_AT) ? null : given.getBinary(VALUE_AT),
+                given.isNullAt(HEADERS_AT) ? null : headers(given.getArray(HEADERS_AT)),
+                isTimed ? Math.floorDiv(given.getLong(MILLIS_AT), 1000L) : null,
+                checksum,
+                place);
     }
 
     private static Seq<Row> headers(ArrayData headers) {

@@ -74,6 +74,17 @@ public final class SourceOffsets implements Serializable {
         return found;
     }
 
+    /** How many places of Kafka's topics lie between an earlier place and this one. */
+    long since(SourceOffsets earlier) {
+        Map<TopicPartition, OffsetAndMetadata> before = earlier.inKafka();
+        long places = 0;
+        for (Map.Entry<TopicPartition, OffsetAndMetadata> end : inKafka().entrySet()) {
+            OffsetAndMetadata begin = before.get(end.getKey());
+            places += end.getValue().offset() - (begin == null ? 0 : begin.offset());
+        }
+        return places;
+    }
+
     @Override
     public String toString() {
         return String.join(" ", sources);
