@@ -53,6 +53,23 @@ def test_a_batch_tells_what_was_delivered_and_how_long_it_took() -> None:
     assert told.phases_ms == {"addBatch": 40, "triggerExecution": 90, "commit": 5}
 
 
+def test_a_pause_before_a_batch_is_no_part_of_what_it_took() -> None:
+    took = {"addBatch": 40, "latestOffset": 105, "triggerExecution": 190}
+    source = batch(0)["sources"][0] | {"metrics": {"pauseMs": "100"}}
+    paused = batch(0, durationMs=took, sources=[source])
+
+    (told,) = batches_after(delivering(paused), -1)
+
+    assert told.phases_ms == {
+        "addBatch": 40,
+        "latestOffset": 5,
+        "triggerExecution": 90,
+        "pause": 100,
+        "commit": 5,
+    }
+    assert told.events_per_second == round(123.456 * 190 / 90, 1)
+
+
 def test_a_batch_is_told_once() -> None:
     told = list(batches_after(delivering(batch(0), batch(1)), 0))
 

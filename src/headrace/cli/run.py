@@ -59,7 +59,8 @@ def run(
         bool, typer.Option("--until-caught-up", help="Stop at the input's end.")
     ] = False,
     every: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="How often a batch begins.")
+        float | None,
+        typer.Option(metavar="SECONDS", help="How often a batch begins; 0: at once."),
     ] = None,
     most_per_batch: MostPerBatch = None,
     checkpoint: Checkpoint = None,

@@ -25,7 +25,8 @@ class BatchProgress:
         events_per_second: How fast it was worked through.
         lag: What the topics held beyond the batch's end when it began, each record
             once.
-        phases_ms: The time of each phase, Spark's and the delivery's.
+        phases_ms: The time of each phase, Spark's and the delivery's; ``pause`` is
+            the one before the batch, in which few events became some more.
         offsets: Where the next batch begins: by topic and partition.
         sent: What each sink was given since the start, dead letters too.
         dead_letters: How many inputs could not be read since the start.
@@ -121,7 +122,8 @@ def _progress(
         elif end := places(source["endOffset"]):
             # Its rows are ticks and no events, its offset is no place in a topic.
             delays[end["clock"]] = end["delay"] / 1000
-    seconds = told["durationMs"].get("triggerExecution", 0) / 1000
+    phases = _phases(told)
+    seconds = phases.get("triggerExecution", 0) / 1000
     watermark, behind = _watermark(told)
     dedupes = _metrics(told, "dedupe")
     return BatchProgress(
@@ -129,7 +131,7 @@ def _progress(
         events_in=reach.records,
         events_per_second=round(reach.records / seconds, 1) if seconds else 0.0,
         lag=reach.lag,
-        phases_ms=told["durationMs"] | report.get("last_phases_ms", {}),
+        phases_ms=phases | report.get("last_phases_ms", {}),
         offsets=reach.offsets,
         sent=report.get("rows", {}),
         dead_letters=report.get("dead_letters", 0),
@@ -150,6 +152,22 @@ def _progress(
         propagation=passed,
         state=_state(told.get("stateOperators", []), owners),
     )
+
+
+def _phases(told: dict[str, Any]) -> dict[str, int]:
+    """Give the time of each of Spark's phases, without the pause before the batch."""
+    phases: dict[str, int] = dict(told["durationMs"])
+    paused = sum(
+        int((source.get("metrics") or {}).get("pauseMs", 0))
+        for source in told["sources"]
+    )
+    if paused:
+        # To Spark it is a part of asking the source what there is.
+        for phase in ("latestOffset", "triggerExecution"):
+            if phase in phases:
+                phases[phase] = max(0, phases[phase] - paused)
+        phases["pause"] = paused
+    return phases
 
 
 def _metrics(told: dict[str, Any], verb: str) -> dict[str, dict[str, int]]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
+
+from headrace._spark.pace import PACE_OPTION, PACED_KAFKA
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -16,6 +19,7 @@ def kafka_rows(
     bootstrap: str,
     *,
     most_per_batch: int | None = None,
+    pace: timedelta | None = None,
 ) -> DataFrame:
     """Give a topic's records as rows, from where the checkpoint has come to.
 
@@ -24,6 +28,8 @@ def kafka_rows(
         read: The step that reads it.
         bootstrap: The brokers' addresses.
         most_per_batch: How many records a batch takes at the most.
+        pace: The most time from one batch of few records to the next, for which they
+            wait; by default they do not.
     """
     options = {
         "kafka.bootstrap.servers": bootstrap,
@@ -37,4 +43,8 @@ def kafka_rows(
     }
     if most_per_batch is not None:
         options["maxOffsetsPerTrigger"] = str(most_per_batch)
-    return spark.readStream.format("kafka").options(**options).load()
+    source = "kafka"
+    if pace is not None:
+        source = PACED_KAFKA
+        options[PACE_OPTION] = str(pace // timedelta(milliseconds=1))
+    return spark.readStream.format(source).options(**options).load()
