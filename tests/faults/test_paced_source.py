@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
-from numbered_events import create
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
-from waiting import wait_until
 
 from headrace import Pipeline, event, kafka, seconds
 from headrace.log import writer_settings
 from headrace.plan.steps import Read
 from headrace.runtime.reading import kafka_rows
+from support.harness.numbered_events import create
+from support.harness.waiting import wait_until
 
 # So long that the next batch is held by what the batch before it took alone.
 MOST = seconds(600)
@@ -101,7 +101,7 @@ def pauses(query: StreamingQuery) -> list[int]:
 
 
 def is_idle(query: StreamingQuery) -> bool:
-    return query.status["message"] == IDLE
+    return str(query.status["message"]) == IDLE
 
 
 def test_what_comes_during_a_batch_waits_and_what_comes_after_a_silence_does_not(

@@ -59,14 +59,14 @@ def test_few_events_are_written_by_the_task_that_reads_them_as_many_by_several(
         for job in (few, many)
     )
     assert one == other
-    [one, other] = (
+    [copied, shared] = (
         sorted(
             (m.key(), m.value(), m.timestamp()[1], m.headers())
             for m in messages(job, job.outputs[0], 300)
         )
         for job in (few, many)
     )
-    assert one == other
+    assert copied == shared
 
 
 def test_few_events_that_take_long_are_shared_by_several_tasks(
