@@ -17,7 +17,8 @@ from headrace.services import Stack
 from headrace.services.addresses import Addresses
 from headrace.settings import load_settings
 from headrace.testing import session
-from support.harness.rig import Job, Workshop
+from support.harness.rig import Job
+from support.harness.warm import ColdDrivers, Drivers, WarmDrivers, Workshop
 
 
 @pytest.fixture(scope="session")
@@ -98,8 +99,23 @@ def new_job(bootstrap: str, tmp_path: Path) -> Callable[..., Job]:
 
 
 @pytest.fixture(scope="session")
-def workshop() -> Iterator[Workshop]:
-    """One Spark for all tests in which no process dies."""
-    made = Workshop()
+def warm() -> Iterator[WarmDrivers]:
+    """One JVM for all drivers, which outlives their crashes."""
+    made = WarmDrivers()
     yield made
     made.close()
+
+
+@pytest.fixture(params=["warm", pytest.param("cold", marks=pytest.mark.long)])
+def drivers(request: pytest.FixtureRequest) -> Drivers:
+    """Run drivers in one warm JVM, and at length each in a process that is killed."""
+    if request.param == "cold":
+        return ColdDrivers()
+    made: WarmDrivers = request.getfixturevalue("warm")
+    return made
+
+
+@pytest.fixture(scope="session")
+def workshop(warm: WarmDrivers) -> Workshop:
+    """One Spark for all tests in which no process dies."""
+    return Workshop(warm)

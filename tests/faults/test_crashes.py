@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
 
 from support.harness.numbered_events import CommittedReader
 from support.harness.rig import PHASES, Job, watched
+from support.harness.warm import Drivers
 
 
 def faults(job: Job, reader: CommittedReader) -> list[str]:
@@ -37,17 +39,20 @@ def test_each_event_comes_once_and_in_order_though_the_driver_dies_in_every_phas
 
 @pytest.mark.parametrize("phase", ["commit-in-doubt", "committed"])
 def test_several_lanes_finish_a_batch_that_some_of_them_hold(
-    new_job: Callable[..., Job], phase: str
+    new_job: Callable[..., Job], drivers: Drivers, phase: str
 ) -> None:
     job = new_job(lanes=3, per_batch=1000)
     job.feed(3000)
     reader = job.reader()
 
     # Four commits: all lanes of the first batch, and one of the second.
-    ending = watched(job.start(f"{phase}:4"), reader)
+    ending = drivers.run("driver", json.loads(job.given()), f"{phase}:4")
     assert ending.was_killed, ending.log
+    reader.read(1.0)
 
-    last = watched(job.start(), reader)
+    last = drivers.run("driver", json.loads(job.given()))
     assert last.status == 0, last.log
+    while reader.read(1.0):
+        pass
     reader.close()
     assert not faults(job, reader)

@@ -10,29 +10,26 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import pytest
 from confluent_kafka import Producer
 
 from headrace.log import Reading, administer, writer_settings
 from support.harness.committed import committed
 from support.harness.messages import topic_of
 from support.harness.numbered_events import create
-from support.harness.rig import PIPELINES, Ending, ending, launch
+from support.harness.warm import Drivers, unused
 from support.pipelines.grouped import OUTPUTS
 
-DRIVER = PIPELINES / "grouped.py"
 CHANGES = 1500
-TOPICS = {"orders": "groups-orders", "customers": "groups-customers"}
 
 Rows = dict[str, dict[str, Any]]
 
 
-def write_input(bootstrap: str) -> dict[str, Rows]:
+def write_input(bootstrap: str, topics: dict[str, str]) -> dict[str, Rows]:
     """Write rows that come, change, move and go; give those that are left."""
     chance = random.Random(7)  # noqa: S311 - an order, no secret
     producer = Producer(writer_settings(bootstrap))
     left: dict[str, Rows] = {"orders": {}, "customers": {}}
-    for topic in TOPICS.values():
+    for topic in topics.values():
         create(bootstrap, topic, 2)
     for _ in range(CHANGES):
         if chance.random() < 0.3:
@@ -51,7 +48,7 @@ def write_input(bootstrap: str) -> dict[str, Rows]:
         if not is_gone:
             left[table][key] = row
         value = None if is_gone else json.dumps(row)
-        producer.produce(TOPICS[table], value, key=key)
+        producer.produce(topics[table], value, key=key)
     assert producer.flush(60) == 0
     return left
 
@@ -105,37 +102,34 @@ def told(bootstrap: str, name: str) -> Counter[Any]:
     )
 
 
-def run(given: dict[str, Any], failpoint: str | None = None) -> Ending:
-    return ending(launch(DRIVER, json.dumps(given), failpoint), 300)
-
-
-def finished(given: dict[str, Any]) -> None:
-    ended = run(given)
+def finished(drivers: Drivers, given: dict[str, Any]) -> None:
+    ended = drivers.run("grouped", given)
     assert ended.status == 0, ended.log
 
 
-@pytest.mark.long
 def test_groups_behind_a_join_are_the_same_though_the_driver_dies(
-    bootstrap: str, tmp_path: Path
+    bootstrap: str, drivers: Drivers, tmp_path: Path
 ) -> None:
-    wanted = meant(write_input(bootstrap))
+    name = unused("groups")
+    topics = {table: f"{name}-{table}" for table in ("orders", "customers")}
+    wanted = meant(write_input(bootstrap, topics))
     assert len(wanted["named"]) > len(wanted["cities"]) > len(wanted["sizes"]) > 1
     assert not any(math.isnan(row["weight"]) for row in wanted["cities"].values())
-    given = {"bootstrap": bootstrap, "topics": TOPICS, "per_batch": 300}
+    given: dict[str, Any] = {"bootstrap": bootstrap, "topics": topics, "per_batch": 300}
     calm, killed = (
-        given | {"name": name, "checkpoint": str(tmp_path / name)}
-        for name in ("groups-calm", "groups-killed")
+        given | {"name": f"{name}-{end}", "checkpoint": str(tmp_path / end)}
+        for end in ("calm", "killed")
     )
 
-    finished(calm)
+    finished(drivers, calm)
     for failpoint in ("tasks-running:1", "rows-flushed:2", "committed:2"):
-        fallen = run(killed, failpoint)
+        fallen = drivers.run("grouped", killed, failpoint)
         assert fallen.was_killed, f"{failpoint}: {fallen.log}"
-    finished(killed)
+    finished(drivers, killed)
 
-    assert tables(bootstrap, "groups-calm") == wanted
-    assert tables(bootstrap, "groups-killed") == wanted
-    assert told(bootstrap, "groups-killed") == told(bootstrap, "groups-calm")
+    assert tables(bootstrap, calm["name"]) == wanted
+    assert tables(bootstrap, killed["name"]) == wanted
+    assert told(bootstrap, killed["name"]) == told(bootstrap, calm["name"])
 
-    finished(killed | {"rebuild": True})
-    assert tables(bootstrap, "groups-killed") == wanted
+    finished(drivers, killed | {"rebuild": True})
+    assert tables(bootstrap, killed["name"]) == wanted

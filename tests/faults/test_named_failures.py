@@ -1,6 +1,6 @@
 """Failures that come from outside have names, and nothing is lost or doubled by them.
 
-The broker is stopped and goes on, as a machine that hangs does; the driver is stopped
+The broker is stopped and goes on, as a machine that hangs does; the driver is held
 at a named place meanwhile, so that each failure meets the phase it belongs to.
 """
 
@@ -13,6 +13,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -22,8 +23,9 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 from headrace.services import Stack
 from support.harness.ledgers import delete_topic, forget, ledger, progress_topic
 from support.harness.numbered_events import Account, create
-from support.harness.rig import Ending, Job, Workshop, ending, stopped_jvm
+from support.harness.rig import Ending, Job
 from support.harness.waiting import wait_until
+from support.harness.warm import WarmDrivers, Workshop
 
 # Clients that give up within seconds, so that a test need not wait for minutes.
 IMPATIENT = {
@@ -74,26 +76,24 @@ def hanging_broker(stack: Stack) -> Hang:
 
 
 @contextlib.contextmanager
-def stopped_at(
-    place: str, job: Job, client: dict[str, str] | None = None
+def held_at(
+    place: str, job: Job, warm: WarmDrivers, client: dict[str, str] | None = None
 ) -> Iterator[Callable[[], Ending]]:
-    """Start a driver that stops at a place; give what lets it go on to its end."""
-    driver = job.start(f"{place}:stop", terms={"client": client or {}})
-    went_on = False
+    """Start a driver that is held at a place; give what lets it go on to its end."""
+    held = job.directory / "held"
+    given = json.loads(job.given(terms={"client": client or {}}))
+    with ThreadPoolExecutor(1) as beside:
+        running = beside.submit(warm.run, "driver", given, f"{place}:{held}")
 
-    def go_on() -> Ending:
-        nonlocal went_on
-        went_on = True
-        jvm.resume()
-        return ending(driver)
+        def go_on() -> Ending:
+            held.unlink()
+            return running.result(180)
 
-    try:
-        jvm = wait_until("the JVM is stopped", lambda: stopped_jvm(driver), seconds=120)
-        yield go_on
-    finally:
-        if not went_on:
-            os.killpg(driver.pid, signal.SIGKILL)
-            ending(driver)
+        try:
+            wait_until("the driver is held", held.exists, seconds=120)
+            yield go_on
+        finally:
+            held.unlink(missing_ok=True)
 
 
 def said(end: Ending) -> dict[str, str]:
@@ -123,12 +123,16 @@ def require_whole(job: Job, workshop: Workshop) -> None:
 def test_a_commit_that_is_not_answered_is_unknown_and_settled_by_the_next_start(
     new_job: Callable[..., Job],
     workshop: Workshop,
+    warm: WarmDrivers,
     hanging_broker: Hang,
 ) -> None:
     job = new_job()
     job.feed(900)
 
-    with stopped_at("record-sent:2", job, client=IMPATIENT) as go_on, hanging_broker():
+    with (
+        held_at("record-sent:2", job, warm, client=IMPATIENT) as go_on,
+        hanging_broker(),
+    ):
         end = go_on()
 
     assert said(end)["slug"] == "commit-unknown", end.log
@@ -146,6 +150,7 @@ def test_a_commit_that_is_not_answered_is_unknown_and_settled_by_the_next_start(
 def test_rows_that_no_broker_takes_are_not_in_the_output(
     new_job: Callable[..., Job],
     workshop: Workshop,
+    warm: WarmDrivers,
     hanging_broker: Hang,
     place: str,
     written: int,
@@ -153,7 +158,7 @@ def test_rows_that_no_broker_takes_are_not_in_the_output(
     job = new_job()
     job.feed(900)
 
-    with stopped_at(place, job, client=IMPATIENT) as go_on, hanging_broker():
+    with held_at(place, job, warm, client=IMPATIENT) as go_on, hanging_broker():
         end = go_on()
 
     assert said(end)["slug"] == "output-unreachable", end.log
@@ -163,13 +168,13 @@ def test_rows_that_no_broker_takes_are_not_in_the_output(
 
 @pytest.mark.parametrize("place", ["rows-flushed:2", "record-sent:2"])
 def test_a_batch_that_is_open_for_too_long_is_ended_by_the_brokers(
-    new_job: Callable[..., Job], workshop: Workshop, place: str
+    new_job: Callable[..., Job], workshop: Workshop, warm: WarmDrivers, place: str
 ) -> None:
     job = new_job()
     job.feed(900)
     short = {"transaction.timeout.ms": "1000"}
 
-    with stopped_at(place, job, client=short) as go_on:
+    with held_at(place, job, warm, client=short) as go_on:
         assert open_records(job), "the transaction is not open"
         wait_until(
             "the brokers have ended the transaction",
@@ -226,12 +231,12 @@ def test_a_strangers_open_transaction_blocks_the_ledger_and_nothing_is_written(
 
 
 def test_a_progress_topic_with_too_few_partitions_is_refused(
-    new_job: Callable[..., Job], workshop: Workshop
+    new_job: Callable[..., Job], workshop: Workshop, warm: WarmDrivers
 ) -> None:
     job = new_job(lanes=2)
     job.feed(300)
 
-    with stopped_at("after-offsets:1", job) as go_on:
+    with held_at("after-offsets:1", job, warm) as go_on:
         delete_topic(job, progress_topic(job))
         create(job.bootstrap, progress_topic(job), 1)
         end = go_on()
@@ -243,12 +248,12 @@ def test_a_progress_topic_with_too_few_partitions_is_refused(
 
 
 def test_a_checkpoint_that_loses_a_batchs_offsets_is_damaged(
-    new_job: Callable[..., Job], workshop: Workshop
+    new_job: Callable[..., Job], workshop: Workshop, warm: WarmDrivers
 ) -> None:
     job = new_job()
     job.feed(900)
 
-    with stopped_at("after-offsets:2", job) as go_on:
+    with held_at("after-offsets:2", job, warm) as go_on:
         forget(job, "offsets", 1)
         end = go_on()
 
@@ -258,19 +263,19 @@ def test_a_checkpoint_that_loses_a_batchs_offsets_is_damaged(
 
 
 def test_a_checkpoint_that_loses_its_name_is_damaged(
-    new_job: Callable[..., Job], workshop: Workshop
+    new_job: Callable[..., Job], workshop: Workshop, warm: WarmDrivers
 ) -> None:
     job = new_job()
     job.feed(900)
     metadata = job.checkpoint / "metadata"
 
-    with stopped_at("after-offsets:1", job) as go_on:
+    with held_at("after-offsets:1", job, warm) as go_on:
         kept = metadata.rename(job.directory / "metadata")
         end = go_on()
 
     assert said(end)["slug"] == "checkpoint-damaged", end.log
     assert "metadata is not there" in said(end)["text"]
-    again = job.run()
+    again = warm.run("driver", json.loads(job.given()))
     assert said(again)["slug"] == "checkpoint-damaged", again.log
     kept.rename(metadata)
     require_whole(job, workshop)

@@ -22,11 +22,10 @@ from headrace.runtime.topics import make_missing_topics
 from support.harness.committed import committed
 from support.harness.messages import topic_of, value_of
 from support.harness.numbered_events import create
-from support.harness.rig import PIPELINES, ending, launch
 from support.harness.waiting import wait_until
+from support.harness.warm import Drivers, unused
 from support.pipelines.peeked import LAG, LATE, OUTPUTS, SLIDING, pipeline, told
 
-DRIVER = PIPELINES / "peeked.py"
 # Records bear the time of their rows, and a log does not keep what is months old.
 START = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) - hours(2)
 ROUND = timedelta(minutes=1)
@@ -223,12 +222,15 @@ def last_watermark(delivering: Delivering) -> datetime | None:
     return None if last is None else datetime.fromisoformat(last)
 
 
-def test_it_is_told_once_though_the_driver_dies(bootstrap: str, tmp_path: Path) -> None:
-    world = World(bootstrap, "dying")
+def test_it_is_told_once_though_the_driver_dies(
+    bootstrap: str, drivers: Drivers, tmp_path: Path
+) -> None:
+    world = World(bootstrap, unused("dying"))
+    name = f"{world.name}-peeking"
     done = tmp_path / "done"
     given = {
         "bootstrap": bootstrap,
-        "name": "dying-peeking",
+        "name": name,
         "topics": world.topics,
         "checkpoint": str(tmp_path / "checkpoint"),
         "until": str(done),
@@ -237,19 +239,17 @@ def test_it_is_told_once_though_the_driver_dies(bootstrap: str, tmp_path: Path) 
     def send() -> None:
         for minute in range(MANY_MINUTES):
             world.write(minute)
-            wait_until(
-                "it was read", lambda: world.is_read("dying-peeking"), seconds=240
-            )
+            wait_until("it was read", lambda: world.is_read(name), seconds=240)
         done.touch()
 
     sending = Thread(target=send)
     sending.start()
     # A clock looks ahead from the third batch after a start on.
     for failpoint in ("rows-flushed:4", "committed:4"):
-        fallen = ending(launch(DRIVER, json.dumps(given), failpoint), 300)
+        fallen = drivers.run("peeked", given, failpoint)
         assert fallen.was_killed, fallen.log
-    last = ending(launch(DRIVER, json.dumps(given)), 300)
+    last = drivers.run("peeked", given)
     sending.join()
 
     assert last.status == 0, last.log
-    require_as_in_python(world, MANY_MINUTES, outcome(bootstrap, "dying-peeking"))
+    require_as_in_python(world, MANY_MINUTES, outcome(bootstrap, name))

@@ -17,7 +17,8 @@ from support.harness.ledgers import (
     rewrite,
 )
 from support.harness.numbered_events import Account, produce
-from support.harness.rig import Job, Workshop
+from support.harness.rig import Job
+from support.harness.warm import Workshop
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from pathlib import Path
 
@@ -11,20 +10,18 @@ import redis
 from opensearchpy import OpenSearch
 from pyspark.sql import SparkSession
 
-from support.harness.rig import PIPELINES, ending, launch
-from support.pipelines.store_driver import batches, deliver, left_by
-
-DRIVER = PIPELINES / "store_driver.py"
+from support.harness.warm import Drivers
+from support.pipelines.store_driver import batches, left_by, run
 
 PHASES = ("lane-fenced", "rows-flushed", "commit-in-doubt", "record-sent")
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("phase", PHASES)
 @pytest.mark.parametrize("system", ["redis", "opensearch"])
 def test_a_driver_that_is_killed_loses_nothing_and_brings_nothing_back(
     system: str,
     phase: str,
+    drivers: Drivers,
     spark: SparkSession,
     request: pytest.FixtureRequest,
     tmp_path: Path,
@@ -40,9 +37,9 @@ def test_a_driver_that_is_killed_loses_nothing_and_brings_nothing_back(
         "seed": "1",
     }
 
-    killed = ending(launch(DRIVER, json.dumps(given), f"{system}.{phase}:4"))
+    killed = drivers.run("store_driver", given, f"{system}.{phase}:4")
     assert killed.was_killed, killed.log
-    deliver(spark, given)
+    run(spark, given)
 
     assert held(system, address, given["name"]) == left_by(batches(1))
 

@@ -27,11 +27,11 @@ from headrace.runtime.table_check import Checked, check_table
 from support.cases.table_cases import lived, partitioned, seeded
 from support.cases.table_wire import envelope, named
 from support.harness.numbered_events import create
-from support.harness.rig import PIPELINES, Ending, ending, launch
+from support.harness.rig import Ending
 from support.harness.waiting import wait_until
+from support.harness.warm import Drivers, WarmDrivers
 from support.pipelines.tabled import pipeline
 
-DRIVER = PIPELINES / "tabled.py"
 CASES = 60
 PARTITIONS = 3
 NUMBERS = count(1)
@@ -91,8 +91,11 @@ def large(rows: Rows) -> Rows:
 class Job:
     """A captured table in a topic, and the drivers that keep it."""
 
-    def __init__(self, bootstrap: str, home: Path, lanes: int = 1) -> None:
+    def __init__(
+        self, bootstrap: str, drivers: Drivers, home: Path, lanes: int = 1
+    ) -> None:
         self.bootstrap = bootstrap
+        self.drivers = drivers
         self.name = f"tabled-{next(NUMBERS)}"
         self.topic = f"{self.name}.public.rows"
         self.given = {
@@ -105,8 +108,7 @@ class Job:
         create(bootstrap, self.topic, PARTITIONS)
 
     def run(self, failpoint: str | None = None, **more: Any) -> Ending:
-        given = json.dumps(self.given | more)
-        return ending(launch(DRIVER, given, failpoint), 300)
+        return self.drivers.run("tabled", self.given | more, failpoint)
 
     def killed(self, failpoint: str, **more: Any) -> None:
         fallen = self.run(failpoint, **more)
@@ -128,9 +130,9 @@ class Job:
 
 @pytest.mark.parametrize("lanes", [1, 2])
 def test_a_table_is_that_of_its_database_though_the_driver_dies(
-    bootstrap: str, tmp_path: Path, lanes: int
+    bootstrap: str, drivers: Drivers, tmp_path: Path, lanes: int
 ) -> None:
-    job = Job(bootstrap, tmp_path, lanes)
+    job = Job(bootstrap, drivers, tmp_path, lanes)
     rows = produce(bootstrap, job.topic)
 
     for failpoint in "rows-flushed:2", "committed:2", "after-spark-commit:1":
@@ -145,9 +147,9 @@ def test_a_table_is_that_of_its_database_though_the_driver_dies(
 
 
 def test_a_rebuild_takes_away_what_is_gone_though_it_is_killed(
-    bootstrap: str, tmp_path: Path
+    bootstrap: str, drivers: Drivers, tmp_path: Path
 ) -> None:
-    job = Job(bootstrap, tmp_path)
+    job = Job(bootstrap, drivers, tmp_path)
     rows = produce(bootstrap, job.topic)
     job.finished()
     stray = {"id": "stray", "amount": 1, "note": None, "tags": None}
@@ -156,7 +158,7 @@ def test_a_rebuild_takes_away_what_is_gone_though_it_is_killed(
     assert producer.flush(60) == 0
 
     job.killed("rows-flushed:1", rebuild=True)
-    assert job.run().told == {"slug": "rebuild-unfinished"}
+    assert job.run().told["slug"] == "rebuild-unfinished"
     assert job.rows == rows | {"stray": stray}
     rebuilt = job.finished(rebuild=True)
 
@@ -177,9 +179,10 @@ def checked(bootstrap: str, job: Job) -> Checked:
 
 
 def test_a_check_finds_what_compaction_would_lose(
-    bootstrap: str, tmp_path: Path
+    bootstrap: str, warm: WarmDrivers, tmp_path: Path
 ) -> None:
-    lacking, full = Job(bootstrap, tmp_path / "a"), Job(bootstrap, tmp_path / "b")
+    lacking = Job(bootstrap, warm, tmp_path / "a")
+    full = Job(bootstrap, warm, tmp_path / "b")
     rows = produce(bootstrap, lacking.topic)
     whole = produce(bootstrap, full.topic, is_full=True)
 
@@ -198,9 +201,9 @@ def records(bootstrap: str, topic: str) -> int:
 
 
 def test_a_topic_that_was_compacted_gives_the_same_table(
-    bootstrap: str, tmp_path: Path
+    bootstrap: str, warm: WarmDrivers, tmp_path: Path
 ) -> None:
-    job = Job(bootstrap, tmp_path)
+    job = Job(bootstrap, warm, tmp_path)
     admin = administer(bootstrap, None)
     compacting = {
         "cleanup.policy": "compact",

@@ -14,6 +14,7 @@ from headrace.services import Stack
 from support.harness.copies import Copies
 from support.harness.rig import ending, stopped_jvm
 from support.harness.waiting import wait_until
+from support.harness.warm import ColdDrivers, Drivers, WarmDrivers
 
 
 @pytest.fixture
@@ -45,27 +46,28 @@ DEATHS = {
 }
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("phases", DEATHS.values(), ids=DEATHS)
 def test_both_end_right_though_the_driver_dies_again_and_again(
-    copies: Copies, phases: tuple[str, ...]
+    copies: Copies, drivers: Drivers, phases: tuple[str, ...]
 ) -> None:
     copies.feed(3000)
 
     for failpoint in phases:
-        fallen = copies.run(failpoint)
+        fallen = copies.run(drivers, failpoint)
         assert fallen.was_killed, f"{failpoint}: {fallen.log}"
-    last = copies.run()
+    last = copies.run(drivers)
 
     assert last.status == 0, last.log
     copies.require_right()
 
 
-def test_each_batch_is_evaluated_once_for_all_sinks(copies: Copies) -> None:
+def test_each_batch_is_evaluated_once_for_all_sinks(
+    copies: Copies, warm: WarmDrivers
+) -> None:
     copies.lanes = 2
     copies.feed(500)
 
-    told = copies.run().told
+    told = copies.run(warm).told
 
     assert told["read"] == 500
     assert told["rows"] == {"log": 500, "latest": 500, "every": 500, "dead-letters": 0}
@@ -120,6 +122,6 @@ def test_a_zombie_and_its_successor_write_one_after_the_other(copies: Copies) ->
 
     slugs = {end.told.get("slug") for end in ends}
     assert slugs <= {None, "checkpoint-in-use", "writer-fenced"}, ends
-    last = copies.run()
+    last = copies.run(ColdDrivers())
     assert last.status == 0, last.log
     copies.require_right()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,12 +14,10 @@ from headrace.log import administer
 from headrace.runtime.run import Conditions, start
 from headrace.runtime.topics import make_missing_topics
 from headrace.views import AsOf, ViewClient
-from support.harness.rig import PIPELINES, ending, launch
 from support.harness.view_bank import Bank, Server, Watcher, held
 from support.harness.waiting import wait_until
+from support.harness.warm import Drivers
 from support.pipelines.viewed import pipeline
-
-DRIVER = PIPELINES / "viewed.py"
 
 
 @contextmanager
@@ -108,22 +105,21 @@ def _check_watch(bank: Bank, watcher: Watcher, client: ViewClient) -> None:
     watcher.is_over.set()
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("lanes", [1, 2])
 def test_views_are_those_of_the_model_though_the_driver_is_killed(
-    bootstrap: str, tmp_path: Path, lanes: int
+    bootstrap: str, drivers: Drivers, tmp_path: Path, lanes: int
 ) -> None:
     bank = Bank(bootstrap, tmp_path, lanes=lanes)
     bank.feed(100)
-    given = json.dumps(bank.given | {"per_batch": 60})
+    given = bank.given | {"per_batch": 60}
     server = Server(bank)
     with server.running(), ViewClient(server.url) as client:
         for failpoint in "rows-flushed:2", "record-sent:1", "committed:2":
-            fallen = ending(launch(DRIVER, given, failpoint), 300)
+            fallen = drivers.run("viewed", given, failpoint)
             assert fallen.was_killed, f"{failpoint}: {fallen.log}"
             bank.feed(50)
             server.kill()
             server.start()
-        ended = ending(launch(DRIVER, given), 300)
+        ended = drivers.run("viewed", given)
         assert ended.status == 0, ended.log
         await_model(bank, client)

@@ -8,8 +8,9 @@ from confluent_kafka import Consumer, Message, TopicPartition
 
 from headrace.log import GroupOffsets
 from support.harness.ledgers import ledger
-from support.harness.rig import Job, Workshop
+from support.harness.rig import Job
 from support.harness.waiting import wait_until
+from support.harness.warm import Workshop
 
 
 def messages(job: Job, topic: str, count: int) -> list[Message]:

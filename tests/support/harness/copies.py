@@ -17,7 +17,8 @@ from psycopg.sql import SQL, Identifier
 from headrace.log import client_settings, writer_settings
 from support.harness.messages import value_of
 from support.harness.numbered_events import create
-from support.harness.rig import PIPELINES, Ending, ending, launch
+from support.harness.rig import PIPELINES, Ending, launch
+from support.harness.warm import Drivers
 
 DRIVER = PIPELINES / "two_systems.py"
 
@@ -50,7 +51,12 @@ class Copies:
     def start(
         self, failpoint: str | None = None, **changes: Any
     ) -> subprocess.Popen[str]:
-        given = {
+        return launch(DRIVER, json.dumps(self.given | changes), failpoint)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """Give what a driver is told."""
+        return {
             "name": self.name,
             "topic": f"{self.name}-in",
             "lanes": self.lanes,
@@ -60,10 +66,9 @@ class Copies:
             "per_batch": self.per_batch,
             "take_over": False,
         }
-        return launch(DRIVER, json.dumps(given | changes), failpoint)
 
-    def run(self, failpoint: str | None = None) -> Ending:
-        return ending(self.start(failpoint), 300)
+    def run(self, drivers: Drivers, failpoint: str | None = None) -> Ending:
+        return drivers.run("two_systems", self.given, failpoint)
 
     def require_right(self) -> None:
         """Hold all three copies against what was sent."""

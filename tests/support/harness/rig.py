@@ -112,36 +112,6 @@ class Job:
         return ending(self.start(failpoint, **changes))
 
 
-class Workshop:
-    """One driver process for many copies, one after the other, none of which dies."""
-
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, str(DRIVER)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=surroundings(),
-            start_new_session=True,
-        )
-
-    def run(self, job: Job, **changes: Any) -> dict[str, Any]:
-        """Run a job's query to the input's end; give what it said."""
-        assert self._process.stdin
-        assert self._process.stdout
-        self._process.stdin.write(job.given(**changes) + "\n")
-        self._process.stdin.flush()
-        told: dict[str, Any] = json.loads(self._process.stdout.readline())
-        return told
-
-    def close(self) -> None:
-        assert self._process.stdin
-        assert self._process.stdout
-        self._process.stdin.close()
-        self._process.wait(60)
-        self._process.stdout.close()
-
-
 def surroundings() -> dict[str, str]:
     """Give the environment of a program of `support`: its imports, no failpoint."""
     environment = dict(os.environ)

@@ -1,8 +1,7 @@
 """A driver to be killed: it copies a topic into two others, exactly once.
 
-With an argument, JSON, it makes one copy and ends. Without one it reads such JSON
-line by line, and makes one copy after the other in one JVM. Each ends with one line
-of JSON: the report of what was delivered, or the slug of the error that ended it.
+Its only argument is JSON. It ends with one line of JSON: the report of what was
+delivered, or the slug of the error that ended it.
 """
 
 from __future__ import annotations
@@ -80,24 +79,16 @@ def pools(spark: SparkSession) -> list[str]:
     return [known.apply(number).name() for number in range(known.size())]
 
 
-def attempt(spark: SparkSession, text: str) -> int:
+def main() -> int:
+    spark = session("faults", config=CONFIG)
     try:
-        told, status = run(spark, json.loads(text)), 0
+        told, status = run(spark, json.loads(sys.argv[1])), 0
     except HeadraceError as error:
         told, status = {"slug": error.slug, "text": str(error)}, 1
     except Exception as error:
         told, status = {"slug": "", "text": f"{type(error).__name__}: {error}"}, 2
     print(json.dumps(told), flush=True)  # noqa: T201
     return status
-
-
-def main() -> int:
-    spark = session("faults", config=CONFIG)
-    if sys.argv[1:]:
-        return attempt(spark, sys.argv[1])
-    for line in sys.stdin:
-        attempt(spark, line)
-    return 0
 
 
 if __name__ == "__main__":

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from threading import Event
+from typing import Any
+
+from pyspark.sql import SparkSession
 
 from headrace import Pipeline, event, kafka, sinks
 from headrace._spark import end, session
@@ -68,9 +72,8 @@ def pipeline(name: str, topics: dict[str, str]) -> Pipeline:
     return made
 
 
-def main() -> None:
-    """Run the pipeline to the input's end."""
-    given = json.loads(sys.argv[1])
+def run(spark: SparkSession, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Run the pipeline to the input's end, or let its tables begin anew."""
     made = pipeline(given["name"], given["topics"])
     admin = administer(given["bootstrap"], None)
     conditions = Conditions(
@@ -80,12 +83,17 @@ def main() -> None:
         most_per_batch=given["per_batch"],
     )
     make_missing_topics(admin, made)
-    rebuilding = Rebuild(made, conditions, admin) if given.get("rebuild") else None
-    spark = session("grouped", config=CONFIG)
-    if rebuilding is not None:
-        rebuilding.run(spark, lambda _batch: None, Event())
+    if given.get("rebuild"):
+        Rebuild(made, conditions, admin).run(spark, lambda _batch: None, Event())
     else:
         start(made, spark, conditions).await_end()
+    return {}
+
+
+def main() -> None:
+    """Run it as its argument says."""
+    spark = session("grouped", config=CONFIG)
+    run(spark, json.loads(sys.argv[1]))
     end(spark)
 
 

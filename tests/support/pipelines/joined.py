@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
+
+from pyspark.sql import SparkSession
 
 from headrace import (
     Pipeline,
@@ -91,12 +95,10 @@ def pipeline(name: str, topics: dict[str, str]) -> Pipeline:
     return made
 
 
-def main() -> None:
+def run(spark: SparkSession, given: Mapping[str, Any]) -> dict[str, Any]:
     """Run the pipeline to the input's end."""
-    given = json.loads(sys.argv[1])
     made = pipeline(given["name"], given["topics"])
     make_missing_topics(administer(given["bootstrap"], None), made)
-    spark = session("joined", config=CONFIG)
     conditions = Conditions(
         given["bootstrap"],
         given["checkpoint"],
@@ -104,6 +106,13 @@ def main() -> None:
         most_per_batch=given["per_batch"],
     )
     start(made, spark, conditions).await_end()
+    return {}
+
+
+def main() -> None:
+    """Run it as its argument says."""
+    spark = session("joined", config=CONFIG)
+    run(spark, json.loads(sys.argv[1]))
     end(spark)
 
 

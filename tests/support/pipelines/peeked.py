@@ -11,6 +11,9 @@ import sys
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
 
 from headrace import (
     Pipeline,
@@ -100,12 +103,10 @@ def told(delivering: Delivering) -> list[BatchProgress]:
     return list(batches_after(delivering, -1))
 
 
-def main() -> None:
+def run(spark: SparkSession, given: Mapping[str, Any]) -> dict[str, Any]:
     """Run the pipeline until all is told."""
-    given = json.loads(sys.argv[1])
     made = pipeline(given["name"], given["topics"], peek=True)
     make_missing_topics(administer(given["bootstrap"], None), made)
-    spark = session("peeked", config=CONFIG)
     conditions = Conditions(given["bootstrap"], given["checkpoint"])
     delivering = start(made, spark, conditions)
     while not Path(given["until"]).exists():
@@ -113,6 +114,13 @@ def main() -> None:
             raise AssertionError("it has ended by itself")
     delivering.query.processAllAvailable()
     delivering.stop()
+    return {}
+
+
+def main() -> None:
+    """Run it as its argument says."""
+    spark = session("peeked", config=CONFIG)
+    run(spark, json.loads(sys.argv[1]))
     end(spark)
 
 

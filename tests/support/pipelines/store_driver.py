@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -48,7 +48,7 @@ def store(system: str, name: str) -> Sink:
     return sinks.redis(name) if system == "redis" else sinks.opensearch(name)
 
 
-def deliver(spark: SparkSession, given: dict[str, str]) -> None:
+def run(spark: SparkSession, given: Mapping[str, str]) -> dict[str, str]:
     """Deliver all batches, from the first on."""
     name = given["name"]
     to = Deliveries(
@@ -61,9 +61,10 @@ def deliver(spark: SparkSession, given: dict[str, str]) -> None:
     )
     for number, rows in enumerate(batches(int(given["seed"]))):
         to.write(number, rows)
+    return {}
 
 
 if __name__ == "__main__":
-    deliver(
+    run(
         session("headrace-store-driver", groups=spark_groups()), json.loads(sys.argv[1])
     )

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from threading import Event
+from typing import Any
+
+from pyspark.sql import SparkSession
 
 from headrace import HeadraceError, Pipeline, cdc, event, sinks
 from headrace._spark import end, session
@@ -45,9 +49,8 @@ def pipeline(name: str, database: str, lanes: int = 1) -> Pipeline:
     return made
 
 
-def main() -> None:
-    """Run the pipeline to the input's end."""
-    given = json.loads(sys.argv[1])
+def run(spark: SparkSession, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Run the pipeline to the input's end, or let its tables begin anew."""
     made = pipeline(given["name"], given["database"], given.get("lanes", 1))
     admin = administer(given["bootstrap"], None)
     conditions = Conditions(
@@ -56,18 +59,21 @@ def main() -> None:
         until_caught_up=True,
         most_per_batch=given.get("per_batch"),
     )
+    make_missing_topics(admin, made)
+    if given.get("rebuild"):
+        rebuilding = Rebuild(made, conditions, admin)
+        rebuilt = rebuilding.run(spark, lambda _batch: None, Event())
+        return {"gone": dict(rebuilt.gone), "aside": str(rebuilt.aside)}
+    require_rebuilt(conditions.checkpoint)
+    start(made, spark, conditions).await_end()
+    return {}
+
+
+def main() -> None:
+    """Run it as its argument says."""
+    spark = session("tabled", config=CONFIG)
     try:
-        make_missing_topics(admin, made)
-        if given.get("rebuild"):
-            rebuilding = Rebuild(made, conditions, admin)
-            spark = session("tabled", config=CONFIG)
-            rebuilt = rebuilding.run(spark, lambda _batch: None, Event())
-            told = {"gone": dict(rebuilt.gone), "aside": str(rebuilt.aside)}
-        else:
-            require_rebuilt(conditions.checkpoint)
-            spark = session("tabled", config=CONFIG)
-            start(made, spark, conditions).await_end()
-            told = {}
+        told = run(spark, json.loads(sys.argv[1]))
     except HeadraceError as error:
         print(json.dumps({"slug": error.slug}), flush=True)  # noqa: T201 - the answer
         sys.exit(1)

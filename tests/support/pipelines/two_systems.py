@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from pyspark.sql import SparkSession
 
 from headrace import HeadraceError, Pipeline, event, kafka, sinks
 from headrace._spark import session
@@ -56,13 +59,10 @@ def pipeline(name: str, topic: str, lanes: int) -> Pipeline:
     return made
 
 
-def run(given: dict[str, Any]) -> dict[str, Any]:
+def run(spark: SparkSession, given: Mapping[str, Any]) -> dict[str, Any]:
     """Run the pipeline to the input's end."""
     made = pipeline(given["name"], given["topic"], given["lanes"])
     make_missing_topics(administer(given["bootstrap"], None), made)
-    groups = artifact_groups(made.outputs)
-    level = given.get("log_level", "error")
-    spark = session("two-systems", config=CONFIG, groups=groups, log_level=level)
     conditions = Conditions(
         given["bootstrap"],
         given["checkpoint"],
@@ -80,8 +80,13 @@ def run(given: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> int:
     """Run, and tell how it ended."""
+    given = json.loads(sys.argv[1])
+    made = pipeline(given["name"], given["topic"], given["lanes"])
+    groups = artifact_groups(made.outputs)
+    level = given.get("log_level", "error")
+    spark = session("two-systems", config=CONFIG, groups=groups, log_level=level)
     try:
-        told, status = run(json.loads(sys.argv[1])), 0
+        told, status = run(spark, given), 0
     except HeadraceError as error:
         told, status = {"slug": error.slug, "text": str(error)}, 1
     print(json.dumps(told), flush=True)  # noqa: T201

@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
+
+from pyspark.sql import SparkSession
 
 from headrace import (
     HeadraceError,
@@ -71,9 +75,8 @@ def pipeline(name: str, lanes: int = 1) -> Pipeline:
     return made
 
 
-def main() -> None:
+def run(spark: SparkSession, given: Mapping[str, Any]) -> dict[str, Any]:
     """Run the pipeline to the input's end."""
-    given = json.loads(sys.argv[1])
     made = pipeline(given["name"], given.get("lanes", 1))
     conditions = Conditions(
         given["bootstrap"],
@@ -81,14 +84,20 @@ def main() -> None:
         until_caught_up=True,
         most_per_batch=given.get("per_batch"),
     )
+    make_missing_topics(administer(given["bootstrap"], None), made)
+    start(made, spark, conditions).await_end()
+    return {}
+
+
+def main() -> None:
+    """Run it as its argument says."""
+    spark = session("viewed", config=CONFIG)
     try:
-        make_missing_topics(administer(given["bootstrap"], None), made)
-        spark = session("viewed", config=CONFIG)
-        start(made, spark, conditions).await_end()
+        told = run(spark, json.loads(sys.argv[1]))
     except HeadraceError as error:
         print(json.dumps({"slug": error.slug}), flush=True)  # noqa: T201 - the answer
         sys.exit(1)
-    print(json.dumps({}), flush=True)  # noqa: T201
+    print(json.dumps(told), flush=True)  # noqa: T201
     end(spark)
 
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TypedDict
+from typing import Any, TypedDict
+
+from pyspark.sql import SparkSession
 
 from headrace import (
     Pipeline,
@@ -41,6 +43,9 @@ CONFIG = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.driver.memory": "768m",
     "spark.sql.shuffle.partitions": "1",
+    # Has the failpoint before a batch's offsets.
+    "spark.sql.streaming.checkpointFileManagerClass": "io.headrace.delivery"
+    ".FailingCheckpoints",
 }
 
 
@@ -110,12 +115,10 @@ def keeps_late(kind: str) -> bool:
     return kind in KINDS and kind != "counted"
 
 
-def main() -> None:
+def run(spark: SparkSession, given: Mapping[str, Any]) -> dict[str, Any]:
     """Run the pipeline to the input's end."""
-    given = json.loads(sys.argv[1])
     made = pipeline(given["name"], given["topic"], given["kinds"])
     make_missing_topics(administer(given["bootstrap"], None), made)
-    spark = session("windowed", config=CONFIG)
     conditions = Conditions(
         given["bootstrap"],
         given["checkpoint"],
@@ -123,6 +126,13 @@ def main() -> None:
         most_per_batch=given["per_batch"],
     )
     start(made, spark, conditions).await_end()
+    return {}
+
+
+def main() -> None:
+    """Run it as its argument says."""
+    spark = session("windowed", config=CONFIG)
+    run(spark, json.loads(sys.argv[1]))
     end(spark)
 
 

@@ -18,11 +18,13 @@ import java.util.concurrent.locks.LockSupport;
  *
  * <p>{@code HEADRACE_FAILPOINT=name:n} means the n-th time the place is reached. {@code
  * name:n:stop} stops the process there instead of killing it; {@code name:n:/a/file} makes the
- * file and holds only the thread, until the file is gone. Several are separated by commas. Without
- * the variable, reaching a place costs one look into an empty map.
+ * file and holds only the thread, until the file is gone. Several are separated by commas. With
+ * {@code HEADRACE_FAILPOINT=within} places are set run by run, and the JVM survives: see {@link
+ * Crash}. Without the variable, reaching a place costs one look into an empty map.
  */
 public final class Failpoint {
-    private static final Map<String, Failpoint> SET = parse(System.getenv("HEADRACE_FAILPOINT"));
+    private static volatile Map<String, Failpoint> places =
+            parse(System.getenv("HEADRACE_FAILPOINT"), "kill");
 
     private static final int KILLED = 137;
     private static final long LONGEST_DOUBT_NANOS = 4_000_000;
@@ -30,7 +32,7 @@ public final class Failpoint {
 
     private final int at;
 
-    /** What happens: {@code kill}, {@code stop}, or the file that holds the thread. */
+    /** What happens: kill, stop, crash, or the file that holds the thread. */
     private final String act;
 
     private final AtomicInteger reached = new AtomicInteger();
@@ -40,24 +42,29 @@ public final class Failpoint {
         this.act = act;
     }
 
-    private static Map<String, Failpoint> parse(String text) {
+    /** Sets the places at which a run crashes; it then passes by no other. */
+    static void set(String text) {
+        places = parse(text, "crash");
+    }
+
+    private static Map<String, Failpoint> parse(String text, String usual) {
         Map<String, Failpoint> found = new HashMap<>();
         for (String one : text == null || text.isEmpty() ? new String[0] : text.split(",")) {
             String[] parts = one.split(":");
             int at = parts.length > 1 ? Integer.parseInt(parts[1]) : 1;
-            found.put(parts[0], new Failpoint(at, parts.length > 2 ? parts[2] : "kill"));
+            found.put(parts[0], new Failpoint(at, parts.length > 2 ? parts[2] : usual));
         }
         return found;
     }
 
     /** Whether a test waits for this place. */
     static boolean watches(String place) {
-        return SET.containsKey(place);
+        return places.containsKey(place);
     }
 
     /** Ends the process here, if a test asked for it. */
     static void reach(String place) {
-        Failpoint here = SET.get(place);
+        Failpoint here = find(place);
         if (here != null && here.isReached()) {
             here.strike();
         }
@@ -65,7 +72,7 @@ public final class Failpoint {
 
     /** Ends the process here, at this place of all systems or of this one. */
     public static void reach(String system, String place) {
-        if (!SET.isEmpty()) {
+        if (!places.isEmpty()) {
             reach(place);
             reach(system + "." + place);
         }
@@ -73,7 +80,7 @@ public final class Failpoint {
 
     /** Ends the process during what the calling thread does next, in the same way. */
     public static void reachDuring(String system, String place) {
-        if (!SET.isEmpty()) {
+        if (!places.isEmpty()) {
             reachDuring(place);
             reachDuring(system + "." + place);
         }
@@ -81,7 +88,7 @@ public final class Failpoint {
 
     /** Ends the process during what the calling thread does next, if a test asked for it. */
     static void reachDuring(String place) {
-        Failpoint here = SET.get(place);
+        Failpoint here = find(place);
         if (here != null && here.isReached()) {
             Thread other =
                     new Thread(
@@ -96,6 +103,15 @@ public final class Failpoint {
         }
     }
 
+    private static Failpoint find(String place) {
+        Map<String, Failpoint> set = places;
+        if (set.isEmpty()) {
+            return null;
+        }
+        Crash.pass();
+        return set.get(place);
+    }
+
     private boolean isReached() {
         return reached.incrementAndGet() == at;
     }
@@ -105,6 +121,7 @@ public final class Failpoint {
             switch (act) {
                 case "kill" -> kill();
                 case "stop" -> stop();
+                case "crash" -> Crash.strike();
                 default -> hold(Path.of(act));
             }
         } catch (IOException problem) {

@@ -83,6 +83,11 @@ final class Lanes {
         }
     }
 
+    /** Leaves all that rest here as they are, as the end of a process does. */
+    static void forget() {
+        RESTING.clear();
+    }
+
     private static String name(DeliveryOptions options, int number) {
         return options.bootstrap()
                 + " " + options.progressTopic()

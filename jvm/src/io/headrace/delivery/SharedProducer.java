@@ -40,6 +40,11 @@ final class SharedProducer {
                 });
     }
 
+    /** Leaves all that are open here as they are, as the end of a process does. */
+    static void forget() {
+        OPEN.clear();
+    }
+
     KafkaProducer<byte[], byte[]> client() {
         return client;
     }
