@@ -13,9 +13,9 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import psutil
 import pytest
 from confluent_kafka import IsolationLevel, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
@@ -25,7 +25,7 @@ from support.harness.ledgers import delete_topic, forget, ledger, progress_topic
 from support.harness.numbered_events import Account, create
 from support.harness.rig import Ending, Job
 from support.harness.waiting import wait_until
-from support.harness.warm import WarmDrivers, Workshop
+from support.harness.warm import WarmDrivers, Workshop, held_at
 
 # Clients that give up within seconds, so that a test need not wait for minutes.
 IMPATIENT = {
@@ -68,6 +68,8 @@ def hanging_broker(stack: Stack) -> Hang:
         assert broker.pid
         os.kill(broker.pid, signal.SIGSTOP)
         try:
+            # On a busy machine it works on for a while, and answers.
+            wait_until("the broker hangs", lambda: _is_stopped(broker.pid))
             yield
         finally:
             os.kill(broker.pid, signal.SIGCONT)
@@ -75,25 +77,28 @@ def hanging_broker(stack: Stack) -> Hang:
     return hang
 
 
+def _is_stopped(pid: int | None) -> bool:
+    """Tell whether each thread of a process has stopped."""
+    tasks = Path(f"/proc/{pid}/task")
+    if not tasks.exists():
+        return psutil.Process(pid).status() == psutil.STATUS_STOPPED
+    try:
+        told = [(task / "stat").read_text() for task in tasks.iterdir()]
+    except OSError:
+        # One that has ended meanwhile had not stopped.
+        return False
+    return all(text.rpartition(")")[2].split()[0] == "T" for text in told)
+
+
 @contextlib.contextmanager
-def held_at(
+def stopped_at(
     place: str, job: Job, warm: WarmDrivers, client: dict[str, str] | None = None
 ) -> Iterator[Callable[[], Ending]]:
     """Start a driver that is held at a place; give what lets it go on to its end."""
-    held = job.directory / "held"
     given = json.loads(job.given(terms={"client": client or {}}))
-    with ThreadPoolExecutor(1) as beside:
-        running = beside.submit(warm.run, "driver", given, f"{place}:{held}")
-
-        def go_on() -> Ending:
-            held.unlink()
-            return running.result(180)
-
-        try:
-            wait_until("the driver is held", held.exists, seconds=120)
-            yield go_on
-        finally:
-            held.unlink(missing_ok=True)
+    held = job.directory / "held"
+    with held_at(warm, "driver", given, place, held) as go_on:
+        yield go_on
 
 
 def said(end: Ending) -> dict[str, str]:
@@ -130,7 +135,7 @@ def test_a_commit_that_is_not_answered_is_unknown_and_settled_by_the_next_start(
     job.feed(900)
 
     with (
-        held_at("record-sent:2", job, warm, client=IMPATIENT) as go_on,
+        stopped_at("record-sent:2", job, warm, client=IMPATIENT) as go_on,
         hanging_broker(),
     ):
         end = go_on()
@@ -158,7 +163,7 @@ def test_rows_that_no_broker_takes_are_not_in_the_output(
     job = new_job()
     job.feed(900)
 
-    with held_at(place, job, warm, client=IMPATIENT) as go_on, hanging_broker():
+    with stopped_at(place, job, warm, client=IMPATIENT) as go_on, hanging_broker():
         end = go_on()
 
     assert said(end)["slug"] == "output-unreachable", end.log
@@ -174,7 +179,7 @@ def test_a_batch_that_is_open_for_too_long_is_ended_by_the_brokers(
     job.feed(900)
     short = {"transaction.timeout.ms": "1000"}
 
-    with held_at(place, job, warm, client=short) as go_on:
+    with stopped_at(place, job, warm, client=short) as go_on:
         assert open_records(job), "the transaction is not open"
         wait_until(
             "the brokers have ended the transaction",
@@ -236,7 +241,7 @@ def test_a_progress_topic_with_too_few_partitions_is_refused(
     job = new_job(lanes=2)
     job.feed(300)
 
-    with held_at("after-offsets:1", job, warm) as go_on:
+    with stopped_at("after-offsets:1", job, warm) as go_on:
         delete_topic(job, progress_topic(job))
         create(job.bootstrap, progress_topic(job), 1)
         end = go_on()
@@ -253,7 +258,7 @@ def test_a_checkpoint_that_loses_a_batchs_offsets_is_damaged(
     job = new_job()
     job.feed(900)
 
-    with held_at("after-offsets:2", job, warm) as go_on:
+    with stopped_at("after-offsets:2", job, warm) as go_on:
         forget(job, "offsets", 1)
         end = go_on()
 
@@ -269,7 +274,7 @@ def test_a_checkpoint_that_loses_its_name_is_damaged(
     job.feed(900)
     metadata = job.checkpoint / "metadata"
 
-    with held_at("after-offsets:1", job, warm) as go_on:
+    with stopped_at("after-offsets:1", job, warm) as go_on:
         kept = metadata.rename(job.directory / "metadata")
         end = go_on()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
@@ -14,7 +13,7 @@ from headrace.services import Stack
 from support.harness.copies import Copies
 from support.harness.rig import ending, stopped_jvm
 from support.harness.waiting import wait_until
-from support.harness.warm import ColdDrivers, Drivers, WarmDrivers
+from support.harness.warm import ColdDrivers, Drivers, WarmDrivers, held_at
 
 
 @pytest.fixture
@@ -74,28 +73,18 @@ def test_each_batch_is_evaluated_once_for_all_sinks(
     copies.require_right()
 
 
-@pytest.fixture
-def held(tmp_path: Path) -> Iterator[Path]:
-    """Give a file that a failpoint makes, and whose end lets the driver go on."""
-    file = tmp_path / "held"
-    yield file
-    file.unlink(missing_ok=True)
-
-
 @pytest.mark.parametrize("place", ["rows-copying", "record-sent"])
 def test_a_server_that_is_killed_within_a_batch_heals_by_itself(
-    copies: Copies, servers: Stack, held: Path, place: str
+    copies: Copies, servers: Stack, warm: WarmDrivers, tmp_path: Path, place: str
 ) -> None:
     copies.feed(900, text="x" * 400)
-    driver = copies.start(f"postgres.{place}:3:{held}")
-    wait_until("the driver is in the batch", held.exists, seconds=120)
-
-    pid = servers.site().process("postgres").pid
-    assert pid
-    os.kill(pid, signal.SIGKILL)
-    servers.up(["postgres"])
-    held.unlink()
-    end = ending(driver, 300)
+    failpoint, held = f"postgres.{place}:3", tmp_path / "held"
+    with held_at(warm, "two_systems", copies.given, failpoint, held) as go_on:
+        pid = servers.site().process("postgres").pid
+        assert pid
+        os.kill(pid, signal.SIGKILL)
+        servers.up(["postgres"])
+        end = go_on()
 
     assert end.status == 0, end.log
     copies.require_right()

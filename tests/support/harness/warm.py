@@ -15,7 +15,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
@@ -28,6 +29,7 @@ from support.harness.rig import (
     launch,
     surroundings,
 )
+from support.harness.waiting import wait_until
 
 _DRIVER = Path(__file__).with_name("warm_driver.py")
 
@@ -129,6 +131,32 @@ class WarmDrivers:
             self._process.stdin.close()
             self._process.stdout.close()
         shutil.rmtree(self._home, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def held_at(
+    drivers: WarmDrivers,
+    pipeline: str,
+    given: Mapping[str, Any],
+    place: str,
+    file: Path,
+) -> Iterator[Callable[[], Ending]]:
+    """Start a run and hold it at a failpoint; give what lets it go on to its end.
+
+    Only the thread that comes to the failpoint is held, as long as the file is there.
+    """
+    with ThreadPoolExecutor(1) as beside:
+        running = beside.submit(drivers.run, pipeline, given, f"{place}:{file}")
+
+        def go_on() -> Ending:
+            file.unlink()
+            return running.result(300)
+
+        try:
+            wait_until("the driver is held", file.exists, seconds=120)
+            yield go_on
+        finally:
+            file.unlink(missing_ok=True)
 
 
 class Workshop:
