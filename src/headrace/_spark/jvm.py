@@ -47,6 +47,18 @@ MODULE_OPTIONS = (
     "-Dderby.connection.requireAuthentication=false",
 )
 
+# Where a user has set up Spark by the environment. PySpark sets others of its names
+# itself, for whatever the process starts next.
+_SET_UP = (
+    "PYSPARK_SUBMIT_ARGS",
+    "SPARK_CONF_DIR",
+    "SPARK_DIST_CLASSPATH",
+    "SPARK_DRIVER_MEMORY",
+    "SPARK_HOME",
+    "SPARK_PREPEND_CLASSES",
+    "SPARK_SUBMIT_OPTS",
+)
+
 # What only Spark's own start knows how to do.
 _SUBMITTED = (
     "spark.archives",
@@ -66,11 +78,8 @@ def needs_submit(config: Mapping[str, str]) -> bool:
     It does where the user has set up Spark by its environment, or gives jars or
     files that Spark fetches before it starts.
     """
-    environment = any(
-        name.startswith("SPARK_") or name == "PYSPARK_SUBMIT_ARGS"
-        for name in os.environ
-    )
-    return environment or any(key.startswith(_SUBMITTED) for key in config)
+    is_set_up = any(name in os.environ for name in _SET_UP)
+    return is_set_up or any(key.startswith(_SUBMITTED) for key in config)
 
 
 @dataclass(frozen=True)

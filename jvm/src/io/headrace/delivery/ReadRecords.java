@@ -61,9 +61,15 @@ final class ReadRecords implements AdaptiveSparkPlanHelper {
     private static IncrementalExecution running(String lineage) {
         // A query runs in a copy of its session, which knows of no queries.
         Option<SparkSession> session = SparkSession.getDefaultSession();
-        StreamingQuery query = session.isEmpty() ? null : session.get().streams().get(lineage);
-        return query instanceof StreamingQueryWrapper wrapper
-                ? wrapper.streamingQuery().lastExecution()
-                : null;
+        if (session.isEmpty()) {
+            return null;
+        }
+        for (StreamingQuery query : session.get().streams().active()) {
+            if (query.id().toString().equals(lineage)
+                    && query instanceof StreamingQueryWrapper wrapper) {
+                return wrapper.streamingQuery().lastExecution();
+            }
+        }
+        return null;
     }
 }
