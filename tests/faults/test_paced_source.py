@@ -25,7 +25,6 @@ from support.harness.waiting import wait_until
 MOST = seconds(600)
 # What a query rests that has found nothing for ten seconds.
 REST_MS = 50
-IDLE = "Waiting for data to arrive"
 
 
 @event(key="name")
@@ -40,7 +39,8 @@ class Feed:
         self.spark, self.bootstrap, self.home = spark, bootstrap, home
         self.topic = home.name
         self.batches: list[list[str]] = []
-        self.during: dict[int, list[str]] = {}
+        # What is written while a batch is read that holds a name.
+        self.during: dict[str, str] = {}
         create(bootstrap, self.topic, 1)
 
     def write(self, *names: str) -> None:
@@ -76,8 +76,9 @@ class Feed:
 
     def _take(self, rows: DataFrame, _: int) -> None:
         found = rows.selectExpr("cast(value as string) name").collect()
-        self.write(*self.during.pop(len(self.batches), []))
-        self.batches.append([row.name for row in found])
+        names = [row.name for row in found]
+        self.write(*(self.during[name] for name in names if name in self.during))
+        self.batches.append(names)
 
 
 def _reads(topic: str) -> list[Read]:
@@ -100,21 +101,34 @@ def pauses(query: StreamingQuery) -> list[int]:
     return [int(p["sources"][0]["metrics"]["pauseMs"]) for p in told]
 
 
-def is_idle(query: StreamingQuery) -> bool:
-    return str(query.status["message"]) == IDLE
+def await_rest(query: StreamingQuery, batches: int) -> None:
+    """Wait until so many batches are over, and the pause behind the last one too."""
+    wait_until(
+        f"{batches} batches are told of",
+        lambda: len(pauses(query)) >= batches,
+        seconds=120,
+    )
+    # A pause is a part of a look for input; what has found none sleeps between looks.
+    seen: list[bool] = []
+
+    def is_idle() -> bool:
+        seen.append(not query.status["isTriggerActive"])
+        return len(seen) > 1 and all(seen[-2:])
+
+    wait_until("the query is idle", is_idle, seconds=120)
 
 
 def test_what_comes_during_a_batch_waits_and_what_comes_after_a_silence_does_not(
     feed: Feed,
 ) -> None:
-    feed.during = {1: ["third"]}
+    feed.during = {"second": "third"}
     with feed.reading(MOST) as query:
         feed.write("first")
         feed.has_read("first")
-        wait_until("the query is idle", lambda: is_idle(query), seconds=120)
+        await_rest(query, 1)
         feed.write("second")
         feed.has_read("first", "second", "third")
-        wait_until("the query is idle again", lambda: is_idle(query), seconds=120)
+        await_rest(query, 3)
         feed.write("fourth")
         feed.has_read("first", "second", "third", "fourth")
         wait_until("all batches are told of", lambda: len(pauses(query)) == 4)
@@ -141,7 +155,7 @@ def test_a_checkpoint_goes_on_with_and_without_a_pace(feed: Feed) -> None:
 
 
 def test_a_query_ends_in_the_middle_of_a_pause(feed: Feed) -> None:
-    feed.during = {0: ["second"]}
+    feed.during = {"first": "second"}
     feed.write("first")
     with feed.reading(MOST) as query:
         feed.has_read("first")
