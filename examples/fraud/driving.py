@@ -17,12 +17,8 @@ from bank import headrace
 PIPELINE = Path(__file__).with_name("pipeline.py")
 ERROR = 1
 
-# Of a run of minutes on a small machine, the JVM's second compiler takes more than it
-# gives; and as many state stores as cores are enough.
-QUICK = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-    "spark.sql.shuffle.partitions": "2",
-}
+# As many state stores as cores are enough.
+QUICK = {"spark.sql.shuffle.partitions": "2"}
 
 
 class Driver:
