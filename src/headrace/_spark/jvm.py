@@ -122,7 +122,14 @@ class Jvm:
         self.forget()
 
 
-def start_jvm(java: Java, settings: Mapping[str, str], arenas: str) -> Jvm:
+def arenas() -> str:
+    """Return how many arenas the allocator of a JVM has, as its environment says it."""
+    # What RocksDB frees is only used again by threads of the same arena, of which
+    # glibc makes eight for a core: the process grows beyond all that it was allowed.
+    return os.environ.get("MALLOC_ARENA_MAX", "4")
+
+
+def start_jvm(java: Java, settings: Mapping[str, str]) -> Jvm:
     """Start the JVM of a local session; return without waiting for it.
 
     Args:
@@ -130,7 +137,6 @@ def start_jvm(java: Java, settings: Mapping[str, str], arenas: str) -> Jvm:
         settings: The session's settings, as `spark_settings` returns them. Only
             memory, class path and Java options are read; all others reach Spark with
             the session, and none of them is seen in the list of processes.
-        arenas: How many arenas the allocator has.
     """
     home = spark_home()
     added = settings["spark.driver.extraClassPath"].split(os.pathsep)
@@ -146,7 +152,7 @@ def start_jvm(java: Java, settings: Mapping[str, str], arenas: str) -> Jvm:
     ]
     environment = {
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told),
-        "MALLOC_ARENA_MAX": arenas,
+        "MALLOC_ARENA_MAX": arenas(),
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_CONNECT_MODE": "0",
         "SPARK_HOME": str(home),

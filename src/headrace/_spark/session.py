@@ -19,7 +19,7 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from headrace._spark.bridge import operators_jar
-from headrace._spark.jvm import Jvm, needs_submit, start_jvm
+from headrace._spark.jvm import Jvm, arenas, needs_submit, start_jvm
 from headrace._spark.versions import require_supported
 from headrace.artifacts import Java, fetch, find_java
 from headrace.errors import MachineError, SettingsError
@@ -90,8 +90,6 @@ _LOCAL_DELTA = {"spark.databricks.delta.snapshotPartitions": "2"}
 # How a user says what the heap's parts are.
 _DIVIDED = re.compile(r"-Xm[sn]|-XX:(NewRatio|(Max|Initial|Min)?(New|Heap)Size\w*)=")
 _NEW = ("-XX:NewRatio=1", "-XX:-UseAdaptiveSizePolicy", "-XX:SurvivorRatio=6")
-
-_ARENAS = "4"
 
 _JVM_END_SECONDS = 30
 
@@ -173,7 +171,7 @@ def begin(
     jvm = None
     is_running = SparkContext._gateway is not None
     if _is_local(master) and not is_running and not needs_submit(config or {}):
-        jvm = start_jvm(java, settings, os.environ.get("MALLOC_ARENA_MAX", _ARENAS))
+        jvm = start_jvm(java, settings)
         # The class path has them; Spark would copy them for its executors.
         del settings["spark.jars"]
     return Starting(master, settings, java, jvm)
@@ -336,9 +334,7 @@ def _environment(java_home: Path, jvm: Jvm | None, *, local: bool) -> Iterator[N
     # has none of our packages. On a cluster the user knows better where Python is.
     if not local and "PYSPARK_PYTHON" in os.environ:
         del wanted["PYSPARK_PYTHON"]
-    # What RocksDB frees is only used again by threads of the same arena, of which
-    # glibc makes eight for a core: the process grows beyond all that it was allowed.
-    wanted["MALLOC_ARENA_MAX"] = os.environ.get("MALLOC_ARENA_MAX", _ARENAS)
+    wanted["MALLOC_ARENA_MAX"] = arenas()
     if jvm is not None:
         port, secret = jvm.address()
         wanted |= {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
